@@ -1,0 +1,88 @@
+"""The rules that inputs must meet; every error has the form ``name: expected …, got …; hint``.
+
+No rule reads a tensor's contents: that would synchronise a GPU and break ``torch.compile``.
+"""
+
+import math
+from typing import Literal, TypeAlias, get_args
+
+import torch
+from torch import Tensor
+
+Reduction: TypeAlias = Literal["mean", "sum", "none"]
+
+
+def floating(name: str, *, allow_complex: bool = False, **tensors: object) -> None:
+    """Demand floating-point tensors; ``None`` stands for an argument that was left out."""
+    kind = "floating-point or complex" if allow_complex else "real floating-point"
+    for argument, tensor in tensors.items():
+        if tensor is None:
+            continue
+        if not isinstance(tensor, Tensor):
+            got = type(tensor).__name__
+            raise TypeError(
+                f"{name}: expected {argument} to be a torch.Tensor, got {got}; "
+                "wrap it in torch.as_tensor"
+            )
+        if not (tensor.is_floating_point() or (allow_complex and tensor.is_complex())):
+            raise TypeError(
+                f"{name}: expected {argument} of a {kind} dtype, got {tensor.dtype}; "
+                f"convert it, for example with {argument}.to(torch.float32)"
+            )
+
+
+def alike(name: str, **tensors: Tensor | None) -> None:
+    """Demand one dtype and one device, those of the first tensor."""
+    (first, reference), *others = ((k, t) for k, t in tensors.items() if t is not None)
+    for argument, tensor in others:
+        if tensor.dtype != reference.dtype:
+            raise TypeError(
+                f"{name}: expected {argument} of dtype {reference.dtype} as {first}, "
+                f"got {tensor.dtype}; convert one of them with .to()"
+            )
+        if tensor.device != reference.device:
+            raise ValueError(
+                f"{name}: expected {argument} on {reference.device} as {first}, "
+                f"got {tensor.device}; move one of them with .to()"
+            )
+
+
+def shape(name: str, argument: str, tensor: Tensor, expected: str, *, holds: bool) -> None:
+    """Demand that ``holds``, a statement about the shape that ``expected`` says in words."""
+    if not holds:
+        raise ValueError(f"{name}: expected {argument} of shape {expected}, got {_of(tensor)}")
+
+
+def number(name: str, argument: str, value: object) -> float:
+    """Demand a finite Python number: a tensor here would get no gradient, silently."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise TypeError(
+            f"{name}: expected {argument} to be a Python number, got {type(value).__name__}; "
+            "multiply the result where a tensor is meant"
+        )
+    if not math.isfinite(value):
+        raise ValueError(f"{name}: expected a finite {argument}, got {value}")
+    return float(value)
+
+
+def reduction(name: str, value: str) -> None:
+    """Demand one of the three reductions."""
+    if value not in get_args(Reduction):
+        raise ValueError(f"{name}: expected reduction 'mean', 'sum' or 'none', got {value!r}")
+
+
+def autocast(tensor: Tensor) -> Tensor:
+    """Cast as autocast casts the operands of a matrix product; ``float64`` is left as it is.
+
+    ``torch.amp.custom_fwd`` would do this, but cannot be combined with ``setup_context``
+    (pytorch/pytorch#132388): use it instead as soon as that is fixed.
+    """
+    device = tensor.device.type
+    eligible = tensor.is_floating_point() and tensor.dtype != torch.float64
+    if eligible and torch.is_autocast_enabled(device):
+        return tensor.to(torch.get_autocast_dtype(device))
+    return tensor
+
+
+def _of(tensor: Tensor) -> str:
+    return str(tuple(tensor.shape))

@@ -1,0 +1,13 @@
+"""Losses of style transfer: a function, a Module around it, and the recording layer of old."""
+
+from backpass.losses._content import ContentLoss, ContentRecorder, content_loss
+from backpass.losses._style import StyleLoss, StyleRecorder, style_loss
+
+__all__ = [
+    "ContentLoss",
+    "ContentRecorder",
+    "StyleLoss",
+    "StyleRecorder",
+    "content_loss",
+    "style_loss",
+]
