@@ -1,0 +1,78 @@
+"""Shape the pages that sphinx-gallery generates, so that all their text can be translated.
+
+Its download notes are text with file names in them and its thumbnails hold titles in raw HTML. The
+notes are taken out here, and ``page.html`` writes the links; a thumbnail is left with its
+cross-reference, whose text Sphinx translates itself.
+"""
+
+import re
+import shutil
+from pathlib import Path
+from typing import Any
+
+from docutils import nodes
+from sphinx.application import Sphinx
+from sphinx.transforms import SphinxTransform
+
+NOTE = re.compile(r"^\.\. only:: html\n\n    \.\. note::.*?(?=^\S)", re.M | re.S)
+FOOTER = re.compile(r"^\.\. _sphx_glr_download_.*\Z", re.M | re.S)
+TITLE = re.compile(r'<div class="sphx-glr-thumbnail-title">.*?</div>', re.S)
+TOOLTIP = re.compile(r' tooltip="[^"]*"', re.S)
+
+
+def is_example(docname: str) -> bool:
+    """Say whether a page is an executed example."""
+    return docname.startswith("gallery/") and "/plot_" in docname
+
+
+def drop_notes(app: Sphinx, docname: str, content: list[str]) -> None:
+    """Take the download notes out of an example's page."""
+    if is_example(docname):
+        content[0] = FOOTER.sub("", NOTE.sub("", content[0], count=1))
+
+
+class PlainThumbnails(SphinxTransform):
+    """Take the English titles and tooltips out of the thumbnails."""
+
+    default_priority = 25
+
+    def apply(self, **kwargs: Any) -> None:
+        """Rewrite the raw nodes that sphinx-gallery wrote."""
+        for node in list(self.document.findall(nodes.raw)):
+            if "sphx-glr-thumb" in (text := node.astext()):
+                plain = TOOLTIP.sub("", TITLE.sub("", text))
+                node.rawsource = plain
+                node.children = []
+                node.append(nodes.Text(plain))
+
+
+def add_downloads(
+    app: Sphinx,
+    pagename: str,
+    templatename: str,
+    context: dict[str, Any],
+    doctree: nodes.document | None,
+) -> None:
+    """Name the script and the notebook of an example; they lie beside its page."""
+    if is_example(pagename):
+        name = pagename.rpartition("/")[2]
+        context["downloads"] = {"script": f"{name}.py", "notebook": f"{name}.ipynb"}
+
+
+def copy_downloads(app: Sphinx, exception: Exception | None) -> None:
+    """Lay the script and the notebook beside the page."""
+    if exception is None and app.builder.format == "html":
+        for docname in filter(is_example, app.env.found_docs):
+            for suffix in (".py", ".ipynb"):
+                shutil.copyfile(
+                    Path(app.srcdir, docname + suffix), Path(app.outdir, docname + suffix)
+                )
+
+
+def setup(app: Sphinx) -> dict[str, bool]:
+    """Connect to the reading and the writing of pages."""
+    app.connect("source-read", drop_notes)
+    app.connect("html-page-context", add_downloads)
+    app.connect("build-finished", copy_downloads)
+    app.add_transform(PlainThumbnails)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}

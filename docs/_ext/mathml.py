@@ -1,0 +1,39 @@
+"""Render mathematics as MathML while the site is built: no script, no font, no network."""
+
+from typing import Any
+
+from docutils import nodes
+from docutils.utils.math.latex2mathml import tex2mathml
+from sphinx.application import Sphinx
+from sphinx.locale import _
+from sphinx.util.math import get_node_equation_number
+from sphinx.writers.html5 import HTML5Translator
+
+
+def visit_inline(self: HTML5Translator, node: nodes.math) -> None:
+    """Write inline mathematics."""
+    self.body.append(tex2mathml(node.astext()))
+    raise nodes.SkipNode
+
+
+def visit_block(self: HTML5Translator, node: nodes.math_block) -> None:
+    """Write display mathematics, which scrolls by itself on a narrow screen."""
+    tex = node.astext().strip()
+    if r"\\" in tex and r"\begin" not in tex:
+        tex = rf"\begin{{aligned}}{tex}\end{{aligned}}"
+    # A region that scrolls must be reachable with the keyboard, and then needs a name.
+    label = _("Formula")
+    attributes: dict[str, Any] = {"role": "region", "tabindex": "0", "aria-label": label}
+    self.body.append(self.starttag(node, "div", CLASS="math-block", **attributes))
+    if node["number"]:
+        self.body.append(f'<span class="eqno">({get_node_equation_number(self, node)})')
+        self.add_permalink_ref(node, _("Link to this equation"))
+        self.body.append("</span>")
+    self.body.append(tex2mathml(tex, as_block=True) + "</div>\n")
+    raise nodes.SkipNode
+
+
+def setup(app: Sphinx) -> dict[str, bool]:
+    """Register the renderer as ``mathml``."""
+    app.add_html_math_renderer("mathml", (visit_inline, None), (visit_block, None))
+    return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -1,0 +1,158 @@
+# /// script
+# requires-python = ">=3.11"
+# dependencies = ["nox>=2025.5.1"]
+# ///
+"""Every task of the project: ``nox -s docs`` builds the site, ``nox -s tests`` proves the library."""
+
+import os
+import shutil
+from pathlib import Path
+
+import nox
+
+nox.needs_version = ">=2025.5.1"
+nox.options.default_venv_backend = "virtualenv"
+nox.options.reuse_venv = "yes"
+nox.options.sessions = ["lint", "types", "tests", "docs", "site"]
+
+PYPROJECT = nox.project.load_toml("pyproject.toml")
+BUILD = Path("docs/_build")
+LANGUAGES = {"en": "en", "zh_CN": "zh-cn"}
+
+
+def install(session: nox.Session, *groups: str, package: bool = True) -> None:
+    """Install dependency groups, and the package unless told otherwise, under the lock."""
+    arguments = ["-e", "."] if package else []
+    arguments += nox.project.dependency_groups(PYPROJECT, *groups) if groups else []
+    session.install("-c", "constraints.txt", *arguments)
+
+
+def sphinx(session: nox.Session, builder: str, language: str, out: Path, *options: str) -> None:
+    """Run one Sphinx build, in which every warning is an error."""
+    doctrees = BUILD / "doctrees" / f"{builder}-{language}"
+    session.run(
+        "sphinx-build", "-W", "-n", "--keep-going", "-b", builder, "-d", str(doctrees), *options,
+        "docs", str(out), env={"DOCS_LANGUAGE": language},
+    )  # fmt: skip
+
+
+@nox.session
+def docs(session: nox.Session) -> None:
+    """Build the whole site: execute the examples once, render every language."""
+    install(session, "docs")
+    for language, folder in LANGUAGES.items():
+        sphinx(session, "html", language, BUILD / "work" / folder)
+    session.run("python", "docs/assemble.py", *session.posargs)
+
+
+@nox.session
+def tests(session: nox.Session) -> None:
+    """Prove the library, the documentation's extensions, the examples and the doctests."""
+    install(session, "docs-test")
+    default = [
+        "--cov",
+        "--cov-report=term-missing:skip-covered",
+        "--doctest-modules",
+        "src",
+        "tests",
+    ]
+    session.run(
+        "pytest", *(session.posargs or default), env={"OMP_NUM_THREADS": "1", "MPLBACKEND": "Agg"}
+    )
+
+
+@nox.session
+def site(session: nox.Session) -> None:
+    """Prove the built site: equal languages, working search, no broken link."""
+    install(session, "site", package=False)
+    session.run("pytest", "tests/site", "--confcutdir=tests/site", *session.posargs)
+
+
+@nox.session
+def lint(session: nox.Session) -> None:
+    """Check style, spelling, Chinese typography and the repository itself."""
+    install(session, "lint", package=False)
+    session.run("ruff", "check")
+    session.run("ruff", "format", "--check")
+    session.run("codespell")
+    session.run(
+        "sphinx-lint", "-d", "missing-space-before-default-role", "docs/locales", "examples"
+    )
+    session.run("autocorrect", "--lint", "docs/locales", "README.zh-CN.md")
+    session.run("repo-review", ".")
+
+
+@nox.session
+def types(session: nox.Session) -> None:
+    """Check the types of the library and of the documentation's extensions."""
+    install(session, "types")
+    session.run("mypy", *session.posargs)
+
+
+@nox.session
+def messages(session: nox.Session) -> None:
+    """Update the catalogues from the sources; with ``check``, fail where they are stale."""
+    install(session, "messages")
+    templates = BUILD / "gettext"
+    shutil.rmtree(templates, ignore_errors=True)
+    sphinx(session, "gettext", "en", templates, "-D", "plot_gallery=0")
+    (templates / "sphinx.pot").unlink(missing_ok=True)  # the theme's strings stand in theme_locales
+    session.run("python", "docs/catalogues.py", *session.posargs, str(templates))
+
+
+@nox.session
+def live(session: nox.Session) -> None:
+    """Serve one language (``-- zh_CN`` for the other) and rebuild it on every change."""
+    install(session, "live")
+    language, *options = session.posargs or ["en"]
+    session.run(
+        "sphinx-autobuild", "--watch", "src", "--watch", "examples", "--ignore", "*/gallery/*",
+        "docs", str(BUILD / "live" / language), *options, env={"DOCS_LANGUAGE": language},
+    )  # fmt: skip
+
+
+@nox.session
+def bench(session: nox.Session) -> None:
+    """Measure the library against what a user would pick instead; write benchmarks/results."""
+    install(session)
+    session.run("python", "benchmarks/gram_matrix.py", *session.posargs)
+
+
+@nox.session(python="3.7", venv_backend="venv")
+@nox.parametrize("torch", ["1.0.0", "1.4.0", "1.5.0"])
+def legacy(session: nox.Session, torch: str) -> None:
+    """Record what old code did on old releases of torch; with ``--check``, compare instead."""
+    # A limit on torch in the machine's own pip settings would exclude these releases.
+    session.install(f"torch=={torch}", "numpy<1.20", "future", env={"PIP_CONSTRAINT": os.devnull})
+    session.run("python", "docs/recorded/record.py", *session.posargs)
+
+
+@nox.session
+def build(session: nox.Session) -> None:
+    """Build the distributions and import the wheel as installed, outside the checkout."""
+    install(session, "package", package=False)
+    shutil.rmtree("dist", ignore_errors=True)
+    session.run("python", "-m", "build")
+    (wheel,) = Path("dist").resolve().glob("*.whl")
+    session.install("-c", "constraints.txt", "--force-reinstall", "--no-deps", str(wheel))
+    session.install("-c", "constraints.txt", str(wheel))
+    with session.chdir(session.create_tmp()):
+        session.run("backpass", "--version")
+        session.run(
+            "python", "-c", "import backpass; print(backpass.functions.relu, backpass.__file__)"
+        )
+
+
+@nox.session
+def lock(session: nox.Session) -> None:
+    """Write the newest versions that work together into constraints.txt."""
+    groups = [name for name in PYPROJECT["dependency-groups"] if name != "legacy"]
+    session.install("torch==2.13.0", "-e", ".", *nox.project.dependency_groups(PYPROJECT, *groups))
+    frozen = session.run("pip", "freeze", "--exclude-editable", silent=True)
+    pins = sorted(line.split("+")[0] for line in str(frozen).splitlines() if "==" in line)
+    head = "# Written by `nox -s lock`: the versions of every session."
+    Path("constraints.txt").write_text("\n".join([head, *pins, ""]), "utf-8")
+
+
+if __name__ == "__main__":
+    nox.main()

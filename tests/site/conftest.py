@@ -1,0 +1,16 @@
+"""The fixtures of the tests of the built site."""
+
+import json
+
+import pytest
+from built_site import HTML, LANGUAGES
+
+
+@pytest.fixture(scope="session")
+def build() -> dict[str, object]:
+    return json.loads((HTML / "build.json").read_text("utf-8"))
+
+
+@pytest.fixture(params=LANGUAGES.values())
+def folder(request: pytest.FixtureRequest) -> str:
+    return request.param
