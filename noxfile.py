@@ -1,3 +1,4 @@
+#!/usr/bin/env -S pipx run
 # /// script
 # requires-python = ">=3.11"
 # dependencies = ["nox>=2025.5.1"]
@@ -13,7 +14,6 @@ import nox
 nox.needs_version = ">=2025.5.1"
 nox.options.default_venv_backend = "virtualenv"
 nox.options.reuse_venv = "yes"
-nox.options.sessions = ["lint", "types", "tests", "docs", "site"]
 
 PYPROJECT = nox.project.load_toml("pyproject.toml")
 BUILD = Path("docs/_build")
@@ -89,7 +89,7 @@ def types(session: nox.Session) -> None:
     session.run("mypy", *session.posargs)
 
 
-@nox.session
+@nox.session(default=False)
 def messages(session: nox.Session) -> None:
     """Update the catalogues from the sources; with ``check``, fail where they are stale."""
     install(session, "messages")
@@ -100,7 +100,7 @@ def messages(session: nox.Session) -> None:
     session.run("python", "docs/catalogues.py", *session.posargs, str(templates))
 
 
-@nox.session
+@nox.session(default=False)
 def live(session: nox.Session) -> None:
     """Serve one language (``-- zh_CN`` for the other) and rebuild it on every change."""
     install(session, "live")
@@ -111,14 +111,14 @@ def live(session: nox.Session) -> None:
     )  # fmt: skip
 
 
-@nox.session
+@nox.session(default=False)
 def bench(session: nox.Session) -> None:
     """Measure the library against what a user would pick instead; write benchmarks/results."""
     install(session)
     session.run("python", "benchmarks/gram_matrix.py", *session.posargs)
 
 
-@nox.session(python="3.7", venv_backend="venv")
+@nox.session(python="3.7", venv_backend="venv", default=False)
 @nox.parametrize("torch", ["1.0.0", "1.4.0", "1.5.0"])
 def legacy(session: nox.Session, torch: str) -> None:
     """Record what old code did on old releases of torch; with ``--check``, compare instead."""
@@ -127,7 +127,7 @@ def legacy(session: nox.Session, torch: str) -> None:
     session.run("python", "docs/recorded/record.py", *session.posargs)
 
 
-@nox.session
+@nox.session(default=False)
 def build(session: nox.Session) -> None:
     """Build the distributions and import the wheel as installed, outside the checkout."""
     install(session, "package", package=False)
@@ -143,7 +143,7 @@ def build(session: nox.Session) -> None:
         )
 
 
-@nox.session
+@nox.session(default=False)
 def lock(session: nox.Session) -> None:
     """Write the newest versions that work together into constraints.txt."""
     groups = [name for name in PYPROJECT["dependency-groups"] if name != "legacy"]
