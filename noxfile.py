@@ -79,6 +79,7 @@ def lint(session: nox.Session) -> None:
         "sphinx-lint", "-d", "missing-space-before-default-role", "docs/locales", "examples"
     )
     session.run("autocorrect", "--lint", "docs/locales", "README.zh-CN.md")
+    session.run("zizmor", "--offline", ".github")
     session.run("repo-review", ".")
 
 
@@ -122,7 +123,7 @@ def bench(session: nox.Session) -> None:
 @nox.parametrize("torch", ["1.0.0", "1.4.0", "1.5.0"])
 def legacy(session: nox.Session, torch: str) -> None:
     """Record what old code did on old releases of torch; with ``--check``, compare instead."""
-    # A limit on torch in the machine's own pip settings would exclude these releases.
+    # A constraint on torch in the machine's own pip settings could exclude these releases.
     session.install(f"torch=={torch}", "numpy<1.20", "future", env={"PIP_CONSTRAINT": os.devnull})
     session.run("python", "docs/recorded/record.py", *session.posargs)
 
