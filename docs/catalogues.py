@@ -45,6 +45,8 @@ def update(templates: Path, locales: Path) -> None:
             catalogue = polib.pofile(str(path), wrapwidth=0)
             for entry in catalogue.obsolete_entries():
                 catalogue.remove(entry)
+            for entry in catalogue:
+                entry.flags = [flag for flag in entry.flags if flag == "fuzzy"]
             # The dates and names of the tools would change with every run.
             kept = {
                 "Project-Id-Version",
@@ -54,7 +56,7 @@ def update(templates: Path, locales: Path) -> None:
                 "Content-Transfer-Encoding",
             }
             catalogue.metadata = {k: v for k, v in catalogue.metadata.items() if k in kept}
-            catalogue.header = ""
+            catalogue.header, catalogue.metadata_is_fuzzy = "", 0
             catalogue.save()
 
 
