@@ -21,7 +21,7 @@ languages = {"en": ("en", "English"), "zh_CN": ("zh-cn", "简体中文")}
 extensions = [
     "sphinx.ext.autodoc", "sphinx.ext.intersphinx", "sphinx.ext.napoleon", "myst_parser",
     "sphinx_copybutton", "sphinx_gallery.gen_gallery",
-    "bilingual", "execution", "gallery_pages", "inventories", "mathml", "theme_labels", "zh_search",
+    "benchmarks", "bilingual", "downloads", "execution", "gallery_pages", "inventories", "mathml", "theme_labels", "zh_search",
 ]  # fmt: skip
 exclude_patterns = ["_build", "_root", "recorded", "gallery/**/*.ipynb", "gallery/**/*.py"]
 templates_path = ["_templates"]

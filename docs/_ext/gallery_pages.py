@@ -1,13 +1,11 @@
 """Shape the pages that sphinx-gallery generates, so that all their text can be translated.
 
 Its download notes are text with file names in them and its thumbnails hold titles in raw HTML. The
-notes are taken out here, and ``page.html`` writes the links; a thumbnail is left with its
-cross-reference, whose text Sphinx translates itself.
+notes are taken out here, and ``page.html`` links the files of ``downloads`` instead; a thumbnail is
+left with its cross-reference, whose text Sphinx translates itself.
 """
 
 import re
-import shutil
-from pathlib import Path
 from typing import Any
 
 from docutils import nodes
@@ -46,33 +44,8 @@ class PlainThumbnails(SphinxTransform):
                 node.append(nodes.Text(plain))
 
 
-def add_downloads(
-    app: Sphinx,
-    pagename: str,
-    templatename: str,
-    context: dict[str, Any],
-    doctree: nodes.document | None,
-) -> None:
-    """Name the script and the notebook of an example; they lie beside its page."""
-    if is_example(pagename):
-        name = pagename.rpartition("/")[2]
-        context["downloads"] = {"script": f"{name}.py", "notebook": f"{name}.ipynb"}
-
-
-def copy_downloads(app: Sphinx, exception: Exception | None) -> None:
-    """Lay the script and the notebook beside the page."""
-    if exception is None and app.builder.format == "html":
-        for docname in filter(is_example, app.env.found_docs):
-            for suffix in (".py", ".ipynb"):
-                shutil.copyfile(
-                    Path(app.srcdir, docname + suffix), Path(app.outdir, docname + suffix)
-                )
-
-
 def setup(app: Sphinx) -> dict[str, bool]:
-    """Connect to the reading and the writing of pages."""
+    """Connect to the reading of pages."""
     app.connect("source-read", drop_notes)
-    app.connect("html-page-context", add_downloads)
-    app.connect("build-finished", copy_downloads)
     app.add_transform(PlainThumbnails)
     return {"parallel_read_safe": True, "parallel_write_safe": True}
