@@ -49,16 +49,12 @@ def docs(session: nox.Session) -> None:
 def tests(session: nox.Session) -> None:
     """Prove the library, the documentation's extensions, the examples and the doctests."""
     install(session, "docs-test")
-    default = [
-        "--cov",
-        "--cov-report=term-missing:skip-covered",
-        "--doctest-modules",
-        "src",
-        "tests",
-    ]
-    session.run(
-        "pytest", *(session.posargs or default), env={"OMP_NUM_THREADS": "1", "MPLBACKEND": "Agg"}
-    )
+    coverage = ["--cov", "--cov-report=term-missing:skip-covered"]
+    prose = ["README.md", "README.zh-CN.md", "docs/index.md", "docs/guide", "docs/migration"]
+    doctests = ["--doctest-modules", "--doctest-glob=*.md"]
+    default = [*coverage, *doctests, "src", "tests", *prose, "--ignore=tests/site"]
+    environment = {"OMP_NUM_THREADS": "1", "MPLBACKEND": "Agg"}
+    session.run("pytest", *(session.posargs or default), env=environment)
 
 
 @nox.session
@@ -78,7 +74,6 @@ def lint(session: nox.Session) -> None:
     session.run(
         "sphinx-lint", "-d", "missing-space-before-default-role", "docs/locales", "examples"
     )
-    session.run("autocorrect", "--lint", "docs/locales", "README.zh-CN.md")
     session.run("zizmor", "--offline", ".github")
     session.run("repo-review", ".")
 

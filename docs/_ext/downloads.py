@@ -44,8 +44,8 @@ def units(text: str) -> Iterator[list[str]]:
         if raw is not None and (not line.strip() or indent > raw):
             unit.append(line)
             continue
-        marker = MARKER.match(line)
-        item = marker is not None and marker[0].strip() != ""
+        # Inside a paragraph, "3. " at the start of a line is no item.
+        item = marked(line) and (not unit or marked(unit[0]))
         if raw is not None or not line.strip() or item or RAW.match(line):
             literal = bool(unit) and unit[-1].endswith("::")
             if unit:
@@ -59,6 +59,12 @@ def units(text: str) -> Iterator[list[str]]:
             unit = []
     if unit:
         yield unit
+
+
+def marked(line: str) -> bool:
+    """Say whether a line begins an item of a list or a directive with text."""
+    marker = MARKER.match(line)
+    return marker is not None and marker[0].strip() != ""
 
 
 def translate(text: str, messages: dict[str, str], missing: Callable[[str], None]) -> str:

@@ -7,6 +7,7 @@ import tomllib
 from collections import Counter
 from pathlib import Path
 
+import autocorrect_py
 import polib
 import pytest
 
@@ -64,6 +65,21 @@ def faults(entry):
             if re.search(HAN, wrong) and wrong in bare and wrong not in term["zh"]
         ]
     return found
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda p: p.relative_to(ROOT / "docs").as_posix())
+def test_autocorrect_finds_nothing(path):
+    result = autocorrect_py.lint_for(path.read_text("utf-8"), "po")
+    assert not result.lines, f"{path.name}: {result.lines}"
+
+
+def test_autocorrect_finds_nothing_in_the_chinese_readme():
+    result = autocorrect_py.lint_for((ROOT / "README.zh-CN.md").read_text("utf-8"), "markdown")
+    assert not result.lines
+
+
+def test_autocorrect_catches_a_planted_fault():
+    assert autocorrect_py.lint_for('msgid "x"\nmsgstr "调用abc方法,好"\n', "po").lines
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda p: p.relative_to(ROOT / "docs").as_posix())

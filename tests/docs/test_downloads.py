@@ -14,8 +14,8 @@ SCRIPT = '''r"""
 A title
 =======
 
-A paragraph of
-two lines.
+A paragraph of two and not
+3. lines.
 
 .. math::
 
@@ -38,7 +38,7 @@ print(x)
 '''
 MESSAGES = {
     "A title": "一个标题",
-    "A paragraph of two lines.": "一段话。",
+    "A paragraph of two and not 3. lines.": "一段话。",
     "The first item.": "第一项。",
     "The second item, with a second line.": "第二项。",
     "A heading": "小标题",
@@ -84,9 +84,9 @@ def test_a_message_without_a_translation_is_reported(tmp_path):
     path = tmp_path / "plot_x.py"
     path.write_text(SCRIPT, "utf-8")
     missing = []
-    some = {k: v for k, v in MESSAGES.items() if k != "A paragraph of two lines."}
+    some = {k: v for k, v in MESSAGES.items() if k != "A paragraph of two and not 3. lines."}
     downloads.localise(path, some, missing.append)
-    assert missing == ["A paragraph of two lines."]
+    assert missing == ["A paragraph of two and not 3. lines."]
 
 
 def test_roles_become_plain_markdown():
