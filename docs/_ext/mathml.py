@@ -1,18 +1,24 @@
 """Render mathematics as MathML while the site is built: no script, no font, no network."""
 
-from typing import Any
+from typing import Any, Literal
 
 from docutils import nodes
-from docutils.utils.math.latex2mathml import tex2mathml
+from latex2mathml.converter import convert
 from sphinx.application import Sphinx
 from sphinx.locale import _
 from sphinx.util.math import get_node_equation_number
 from sphinx.writers.html5 import HTML5Translator
 
 
+def mathml(tex: str, display: Literal["inline", "block"] = "inline") -> str:
+    """Convert TeX; browsers know no ``mathvariant`` any more, so the letter is written itself."""
+    markup = convert(tex, display=display)
+    return markup.replace('<mn mathvariant="double-struck">1</mn>', "<mn>𝟙</mn>")
+
+
 def visit_inline(self: HTML5Translator, node: nodes.math) -> None:
     """Write inline mathematics."""
-    self.body.append(tex2mathml(node.astext()))
+    self.body.append(mathml(node.astext()))
     raise nodes.SkipNode
 
 
@@ -29,7 +35,7 @@ def visit_block(self: HTML5Translator, node: nodes.math_block) -> None:
         self.body.append(f'<span class="eqno">({get_node_equation_number(self, node)})')
         self.add_permalink_ref(node, _("Link to this equation"))
         self.body.append("</span>")
-    self.body.append(tex2mathml(tex, as_block=True) + "</div>\n")
+    self.body.append(mathml(tex, display="block") + "</div>\n")
     raise nodes.SkipNode
 
 
