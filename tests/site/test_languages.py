@@ -93,3 +93,18 @@ def test_every_example_says_how_it_was_executed(folder, build):
         about = parse(HTML / folder / page).select_one(".about-this-page").get_text()
         for fact in ("python", "torch", "backpass", "date"):
             assert record["execution"][fact] in about
+
+
+def test_labels_around_the_text_are_chinese_on_chinese_pages():
+    for page in pages("zh-cn"):
+        soup = parse(HTML / "zh-cn" / page)
+        labels = [
+            t["aria-label"] for t in soup.select("[aria-label]") if not t.find_parent("article")
+        ]
+        labels += [t["placeholder"] for t in soup.select("[placeholder]")]
+        labels += [
+            t.get_text()
+            for t in soup.select(".skip-to-content, .back-to-top, .context, .toc-title")
+        ]
+        assert labels
+        assert not [label for label in labels if label.strip() and not HAN.search(label)], page
