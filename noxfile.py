@@ -93,7 +93,7 @@ def messages(session: nox.Session) -> None:
     shutil.rmtree(templates, ignore_errors=True)
     sphinx(session, "gettext", "en", templates, "-D", "plot_gallery=0")
     (templates / "sphinx.pot").unlink(missing_ok=True)  # the theme's strings stand in theme_locales
-    session.run("python", "docs/catalogues.py", *session.posargs, str(templates))
+    session.run("python", "docs/_ext/catalogues.py", *session.posargs, str(templates))
 
 
 @nox.session(default=False)

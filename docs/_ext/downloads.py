@@ -10,13 +10,14 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-from babel.messages.pofile import read_po
+import polib
 from docutils import nodes
 from sphinx.application import Sphinx
 from sphinx.errors import ExtensionError
 from sphinx_gallery.notebook import jupyter_notebook, save_notebook
 from sphinx_gallery.py_source_parser import Block, split_code_and_text_blocks
 
+from catalogues import needs_translation
 from gallery_pages import is_example
 
 MARKER = re.compile(r"\s*(?:[*-] |#\. |\d+\. |\.\. (?:note|warning|tip|seealso):: )*")
@@ -30,9 +31,7 @@ def catalogue(app: Sphinx, docname: str) -> dict[str, str]:
     path = Path(app.srcdir, "locales", app.config.language, "LC_MESSAGES", f"{docname}.po")
     if not path.is_file():
         return {}
-    with path.open("rb") as file:
-        found = [(str(m.id), str(m.string)) for m in read_po(file)]
-    return {" ".join(message.split()): text for message, text in found if message and text}
+    return {" ".join(e.msgid.split()): e.msgstr for e in polib.pofile(str(path)) if e.msgstr}
 
 
 def units(text: str) -> Iterator[list[str]]:
@@ -83,7 +82,7 @@ def translate(text: str, messages: dict[str, str], missing: Callable[[str], None
             if underline:
                 lines.append(underline[1] * max(4, width(messages[message])))
         else:
-            if re.search(r"[A-Za-z]{2,} [A-Za-z]{2,}", message) and not message.startswith(".. "):
+            if needs_translation(message) and not message.startswith(".. "):
                 missing(message)
             lines += unit
     return "\n".join(lines)

@@ -11,9 +11,9 @@ import autocorrect_py
 import polib
 import pytest
 
-ROOT = Path(__file__).parents[2]
-sys.path.insert(0, str(ROOT / "docs"))
 import catalogues
+
+ROOT = Path(__file__).parents[2]
 
 HAN = r"[\u3400-\u9fff]"
 PARTS = {
@@ -160,7 +160,12 @@ def test_missing_fuzzy_and_stale_messages_are_problems(tmp_path):
 
 def test_the_command_fails_where_a_catalogue_is_missing(tmp_path):
     catalogue(tmp_path / "nowhere.pot", ("A sentence that nobody translated.", ""))
-    command = [sys.executable, str(ROOT / "docs" / "catalogues.py"), "check", str(tmp_path)]
+    command = [
+        sys.executable,
+        str(ROOT / "docs" / "_ext" / "catalogues.py"),
+        "check",
+        str(tmp_path),
+    ]
     result = subprocess.run(command, capture_output=True, text=True, check=False)
     assert result.returncode == 1
     assert "nowhere.po: not translated: 'A sentence that nobody translated.'" in result.stdout

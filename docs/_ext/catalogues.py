@@ -11,7 +11,7 @@ from pathlib import Path
 
 import polib
 
-LOCALES = Path(__file__).parent / "locales"
+LOCALES = Path(__file__).parents[1] / "locales"
 LANGUAGES = ("zh_CN",)
 # Mathematics, literals, roles and links alone need no translation.
 MARKUP = re.compile(

@@ -1,0 +1,146 @@
+"""Who may import whom, what ``import backpass`` costs, and what the command says."""
+
+import ast
+import json
+import os
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+
+import backpass
+from backpass._cli import main
+from helpers import exactly
+
+PACKAGE = Path(backpass.__file__).parent
+SOURCES = {
+    ".".join(path.relative_to(PACKAGE.parent).with_suffix("").parts): path
+    for path in sorted(PACKAGE.rglob("*.py"))
+}
+
+# To each part of the package the parts that it may import, besides itself.
+ALLOWED = {
+    "_checks": set(),
+    "_cli": set(),
+    "__main__": {"_cli"},
+    "functions": {"_checks"},
+    "graph": {"_checks"},
+    "legacy": {"_checks", "functions", "losses"},
+    "losses": {"_checks", "functions"},
+    "modules": {"functions"},
+}
+
+
+def imported(source):
+    """Return the absolute dotted names that a source imports, anywhere in it."""
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, "imports inside the package are absolute"
+            yield from (f"{node.module}.{alias.name}" for alias in node.names)
+
+
+def parts(source):
+    """Return the parts of the package that a source imports."""
+    names = [name.split(".") for name in imported(source)]
+    return {name[1] for name in names if name[0] == "backpass" and len(name) > 1}
+
+
+def run(*arguments):
+    """Run this Python and return what it has printed."""
+    done = subprocess.run(
+        [sys.executable, *arguments],
+        capture_output=True,
+        text=True,
+        check=True,
+        env={**os.environ, "COLUMNS": "80"},
+    )
+    assert done.stderr == ""
+    return done.stdout
+
+
+def test_every_part_of_the_package_has_a_rule():
+    assert {name.split(".")[1] for name in SOURCES} - {"__init__"} == set(ALLOWED)
+
+
+@pytest.mark.parametrize("name", [name for name in SOURCES if name != "backpass.__init__"])
+def test_a_module_imports_only_the_parts_that_it_may(name):
+    part = name.split(".")[1]
+    assert parts(SOURCES[name].read_text("utf-8")) <= ALLOWED[part] | {part}
+
+
+@pytest.mark.parametrize("name", SOURCES)
+def test_a_module_needs_torch_and_the_standard_library_only(name):
+    roots = {dotted.split(".")[0] for dotted in imported(SOURCES[name].read_text("utf-8"))}
+    assert roots <= {"backpass", "torch", *sys.stdlib_module_names}
+
+
+@pytest.mark.parametrize("name", ["backpass.__init__", "backpass.__main__", "backpass._cli"])
+def test_the_package_and_its_command_import_no_torch(name):
+    roots = {dotted.split(".")[0] for dotted in imported(SOURCES[name].read_text("utf-8"))}
+    assert "torch" not in roots
+
+
+def test_a_namespace_is_loaded_when_it_is_first_used():
+    program = """
+import json, sys, backpass
+def loaded():
+    return sorted(m for m in sys.modules if m == "torch" or m.startswith("backpass."))
+before, listed = loaded(), dir(backpass)
+backpass.functions.relu
+print(json.dumps([before, listed, loaded()]))
+"""
+    before, listed, after = json.loads(run("-c", program))
+    assert before == []
+    assert listed == sorted([*backpass.__all__, "__version__"])
+    assert {"torch", "backpass.functions"} <= set(after)
+    assert "backpass.losses" not in after
+
+
+@pytest.mark.parametrize("name", backpass.__all__)
+def test_every_namespace_exports_what_it_says_in_order(name):
+    namespace = getattr(backpass, name)
+    assert namespace.__all__ == sorted(namespace.__all__)
+    assert all(hasattr(namespace, public) for public in namespace.__all__)
+
+
+def test_an_unknown_namespace_is_an_attribute_error():
+    with pytest.raises(
+        AttributeError, match=exactly("module 'backpass' has no attribute 'nowhere'")
+    ):
+        backpass.nowhere  # noqa: B018
+
+
+def test_the_version_stands_in_one_place():
+    holders = [
+        name for name, path in SOURCES.items() if backpass.__version__ in path.read_text("utf-8")
+    ]
+    assert holders == ["backpass.__init__"]
+    settings = tomllib.loads((Path(__file__).parents[1] / "pyproject.toml").read_text("utf-8"))
+    assert settings["project"]["dynamic"] == ["version"]
+    assert settings["tool"]["hatch"]["version"] == {"path": "src/backpass/__init__.py"}
+
+
+def test_the_command_prints_its_version():
+    assert run("-m", "backpass", "--version") == f"backpass {backpass.__version__}\n"
+
+
+def test_the_command_without_arguments_prints_its_help_and_loads_no_torch():
+    program = "import sys, backpass._cli as c; c.main([]); sys.exit('torch' in sys.modules)"
+    shown = run("-c", program)
+    assert shown.startswith("usage: backpass [-h] [--version]")
+    assert shown == run("-m", "backpass", "--help") == run("-m", "backpass")
+
+
+def test_the_command_succeeds_in_process(capsys):
+    assert main([]) == 0
+    assert "Documentation: " in capsys.readouterr().out
+
+
+def test_the_command_refuses_what_it_does_not_know(capsys):
+    with pytest.raises(SystemExit, match=exactly("2")):
+        main(["nowhere"])
+    assert "unrecognized arguments: nowhere" in capsys.readouterr().err
