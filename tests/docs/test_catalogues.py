@@ -17,9 +17,9 @@ ROOT = Path(__file__).parents[2]
 
 HAN = r"[\u3400-\u9fff]"
 PARTS = {
-    "literals": re.compile(r"``[^`]+``|(?<!`)(?<![:}\w])`[^`<]+`(?!`)(?!_)"),
+    "literals": re.compile(r"``[^`]+``|(?<!`)`[^`]+`(?![`_])"),
     "roles": re.compile(
-        r":[\w:]+:`(?:[^`<]*<([^>`]+)>|([^`]+))`|\{[\w:]+\}`(?:[^`<]*<([^>`]+)>|([^`]+))`"
+        r":[\w:]+:`(?:[^`<]*<([^>`]+)>|([^`]+))`|(?<!\w)\{[\w:]+\}`(?:[^`<]*<([^>`]+)>|([^`]+))`"
     ),
     "links": re.compile(r"https?://[^\s)>`]+|\]\(([^)]+)\)"),
     "mathematics": re.compile(r"(?<!\$)\$[^$]+\$(?!\$)"),
@@ -43,6 +43,8 @@ TERMS = tomllib.loads((ROOT / "docs" / "glossary.toml").read_text("utf-8"))["ter
 def parts(kind, text):
     """The markup of one kind, with the target of what has a display text of its own."""
     found = Counter()
+    if kind == "literals":
+        text = PARTS["roles"].sub("", text)
     for match in PARTS[kind].finditer(text):
         found[next((group for group in match.groups() if group), match[0])] += 1
     return found
