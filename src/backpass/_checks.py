@@ -13,11 +13,9 @@ Reduction: TypeAlias = Literal["mean", "sum", "none"]
 
 
 def floating(name: str, *, allow_complex: bool = False, **tensors: object) -> None:
-    """Demand floating-point tensors; ``None`` stands for an argument that was left out."""
+    """Demand floating-point tensors."""
     kind = "floating-point or complex" if allow_complex else "real floating-point"
     for argument, tensor in tensors.items():
-        if tensor is None:
-            continue
         if not isinstance(tensor, Tensor):
             got = type(tensor).__name__
             raise TypeError(
@@ -32,10 +30,10 @@ def floating(name: str, *, allow_complex: bool = False, **tensors: object) -> No
 
 
 def alike(name: str, **tensors: Tensor | None) -> None:
-    """Demand one dtype and one device, those of the first tensor."""
+    """Demand one dtype, as autocast leaves it, and one device, those of the first tensor."""
     (first, reference), *others = ((k, t) for k, t in tensors.items() if t is not None)
     for argument, tensor in others:
-        if tensor.dtype != reference.dtype:
+        if _autocast_dtype(tensor) != _autocast_dtype(reference):
             raise TypeError(
                 f"{name}: expected {argument} of dtype {reference.dtype} as {first}, "
                 f"got {tensor.dtype}; convert one of them with .to()"
@@ -77,11 +75,16 @@ def autocast(tensor: Tensor) -> Tensor:
     ``torch.amp.custom_fwd`` would do this, but cannot be combined with ``setup_context``
     (pytorch/pytorch#132388): use it instead as soon as that is fixed.
     """
+    return tensor.to(_autocast_dtype(tensor))
+
+
+def _autocast_dtype(tensor: Tensor) -> torch.dtype:
     device = tensor.device.type
     eligible = tensor.is_floating_point() and tensor.dtype != torch.float64
-    if eligible and torch.is_autocast_enabled(device):
-        return tensor.to(torch.get_autocast_dtype(device))
-    return tensor
+    # Of the meta device torch does not even answer whether autocast is enabled.
+    if eligible and torch.amp.is_autocast_available(device) and torch.is_autocast_enabled(device):
+        return torch.get_autocast_dtype(device)
+    return tensor.dtype
 
 
 def _of(tensor: Tensor) -> str:

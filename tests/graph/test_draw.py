@@ -703,6 +703,11 @@ def planar(seed):
     return [(50.0, 20.0)] * ends[-1], dict.fromkeys(links, "")
 
 
+def test_boxes_that_want_the_same_place_stand_around_it():
+    gap = 50 + _layout.SIDE
+    assert _layout._apart([9.0] * 3, [50.0] * 3) == pytest.approx([9 - gap, 9, 9 + gap])
+
+
 def test_a_chain_is_a_straight_line():
     layout = _layout.arrange(
         [(50.0 + 9 * i, 20.0) for i in range(9)], dict.fromkeys(pairwise(range(9)), "")

@@ -75,8 +75,6 @@ def gram_matrix(input: Tensor, *, scale: float = 1.0) -> Tensor:
 
 
 class _GramMatrix(Function):
-    generate_vmap_rule = True
-
     @staticmethod
     def forward(input: Tensor, scale: float) -> Tensor:
         features = _features(input)
@@ -92,6 +90,15 @@ class _GramMatrix(Function):
         (input,) = ctx.saved_tensors
         grad_features = _scaled_product(grad_output + grad_output.mT, _features(input), ctx.scale)
         return grad_features.reshape(input.shape), None
+
+    @staticmethod
+    def vmap(
+        info: Any, in_dims: tuple[int, None], input: Tensor, scale: float
+    ) -> tuple[Tensor, int]:
+        # The rule that torch would generate applies the scale after the product was rounded.
+        batch = input.movedim(in_dims[0], 0)
+        output = _GramMatrix.apply(batch.flatten(0, 1), scale)  # type: ignore[no-untyped-call]
+        return output.unflatten(0, batch.shape[:2]), 0
 
 
 def _features(input: Tensor) -> Tensor:

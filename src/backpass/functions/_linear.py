@@ -73,12 +73,13 @@ def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
         - M. B. Giles, *Collected matrix derivative results for forward and reverse mode
           algorithmic differentiation*, 2008, section 2.2.2.
     """
-    _checks.floating("linear", allow_complex=True, input=input, weight=weight, bias=bias)
+    _checks.floating("linear", allow_complex=True, input=input, weight=weight)
     _checks.shape("linear", "input", input, "(*, in_features)", holds=input.dim() >= 1)
     rows = f"(out_features, {input.shape[-1]})"
     fits = weight.dim() == 2 and weight.shape[1] == input.shape[-1]
     _checks.shape("linear", "weight", weight, rows, holds=fits)
     if bias is not None:
+        _checks.floating("linear", allow_complex=True, bias=bias)
         expected = tuple(weight.shape[:1])
         _checks.shape("linear", "bias", bias, str(expected), holds=bias.shape == expected)
     input, weight = _checks.autocast(input), _checks.autocast(weight)

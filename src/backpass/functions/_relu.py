@@ -47,7 +47,9 @@ def relu(input: Tensor) -> Tensor:
 
     Transforms:
         ``torch.vmap``, ``torch.func.grad``, ``vjp`` and ``jacrev``; ``torch.compile`` with
-        ``fullgraph=True``. No forward mode: ``jacfwd`` and ``hessian`` raise.
+        ``fullgraph=True``. No forward mode: ``jacfwd`` and ``hessian`` raise. Inside a compiled
+        ``torch.func.grad``, torch 2.13 replaces this backward by that of ``clamp``, which is 1
+        at the kink (pytorch/pytorch#193279).
 
     Example:
         >>> import torch

@@ -45,7 +45,9 @@ def round_straight_through(input: Tensor) -> Tensor:
 
     Transforms:
         ``torch.vmap``, ``torch.func.grad``, ``vjp`` and ``jacrev``; ``torch.compile`` with
-        ``fullgraph=True``. No forward mode: ``jacfwd`` and ``hessian`` raise.
+        ``fullgraph=True``. No forward mode: ``jacfwd`` and ``hessian`` raise. Inside a compiled
+        ``torch.func.grad``, torch 2.13 silently replaces this backward by that of ``round``,
+        which is 0 (pytorch/pytorch#193279): compile the function, not its ``grad``.
 
     Example:
         >>> import torch

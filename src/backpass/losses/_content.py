@@ -47,8 +47,8 @@ def content_loss(
         - output: :math:`()`, or :math:`(*)` for the reduction ``'none'``.
 
     Dtype:
-        ``float16``, ``bfloat16``, ``float32``, ``float64``. Under autocast the result is
-        ``float32``, as that of ``torch.nn.functional.mse_loss``.
+        ``float16``, ``bfloat16``, ``float32``, ``float64``. Under autocast the first three may
+        be mixed, and the result is ``float32``, as that of ``torch.nn.functional.mse_loss``.
 
     Gradient:
         Exact, any order, for ``input`` and ``target``.

@@ -52,8 +52,8 @@ def style_loss(
         - output: :math:`()`, or :math:`(N, C, C)` for the reduction ``'none'``.
 
     Dtype:
-        ``float16``, ``bfloat16``, ``float32``, ``float64``. Under autocast the Gram matrix is
-        computed in the autocast dtype and the result is ``float32``.
+        ``float16``, ``bfloat16``, ``float32``, ``float64``. Under autocast the first three may
+        be mixed, the Gram matrix is computed in the autocast dtype and the result is ``float32``.
 
     Gradient:
         Exact, any order, for ``input`` and ``target_gram``, which need not be symmetric.
