@@ -75,7 +75,8 @@ def translate(text: str, messages: dict[str, str], missing: Callable[[str], None
             continue
         underline = UNDERLINE.match(unit[-1]) if len(unit) > 1 else None
         body = unit[:-1] if underline else unit
-        marker = MARKER.match(body[0])[0]  # type: ignore[index]
+        # A title may begin with a number, which marks no item there.
+        marker = "" if underline else MARKER.match(body[0])[0]  # type: ignore[index]
         message = " ".join(" ".join(body)[len(marker) :].split())
         if message in messages:
             lines.append(marker + messages[message])

@@ -2,8 +2,8 @@ r"""
 gradcheck passes eight mistakes, and one line finds each
 ========================================================
 
-Each Function of this page runs without an error and computes the right derivative. Each is wrong
-all the same, and one more line of a test shows it.
+Each mistake of this page runs without an error, and ``gradcheck`` sees the right derivative. One
+more line of a test shows what is wrong.
 
 In short
 --------

@@ -29,8 +29,8 @@ A paragraph of two and not
 x = "# %% is no cell here"  # A comment stays.
 
 # %%
-# A heading
-# ---------
+# 1. A heading
+# ------------
 # More text::
 #
 #     literal text stays
@@ -41,7 +41,7 @@ MESSAGES = {
     "A paragraph of two and not 3. lines.": "一段话。",
     "The first item.": "第一项。",
     "The second item, with a second line.": "第二项。",
-    "A heading": "小标题",
+    "1. A heading": "1. 小标题",
     "More text::": "更多： ::",
 }
 TRANSLATED = '''r"""
@@ -61,8 +61,8 @@ TRANSLATED = '''r"""
 x = "# %% is no cell here"  # A comment stays.
 
 # %%
-# 小标题
-# ------
+# 1. 小标题
+# ---------
 # 更多： ::
 #
 #     literal text stays

@@ -708,6 +708,12 @@ def test_boxes_that_want_the_same_place_stand_around_it():
     assert _layout._apart([9.0] * 3, [50.0] * 3) == pytest.approx([9 - gap, 9, 9 + gap])
 
 
+def test_a_box_gives_way_to_a_line():
+    box, line = _layout._apart([0.0, 0.0], [50.0, 0.0])
+    assert line - box == pytest.approx(25 + _layout.LANE)
+    assert abs(line) < abs(box)
+
+
 def test_a_chain_is_a_straight_line():
     layout = _layout.arrange(
         [(50.0 + 9 * i, 20.0) for i in range(9)], dict.fromkeys(pairwise(range(9)), "")

@@ -135,13 +135,13 @@ def _apart(wanted: list[float], widths: list[float]) -> list[float]:
     steps = ((a + b) / 2 + (SIDE if a and b else LANE) for a, b in pairwise(widths))
     offsets = list(accumulate(steps, initial=0.0))
     # Less their offsets, positions must only not decrease: those that would share their mean.
-    pools: list[tuple[float, int]] = []
-    for want, offset in zip(wanted, offsets, strict=True):
-        mean, count = want - offset, 1
-        while pools and pools[-1][0] >= mean:
-            before, several = pools.pop()
-            mean = (before * several + mean * count) / (several + count)
-            count += several
-        pools.append((mean, count))
-    means = [mean for mean, count in pools for _ in range(count)]
+    pools: list[tuple[float, float, int]] = []
+    for want, offset, width in zip(wanted, offsets, widths, strict=True):
+        pool = want - offset, 1.0 if width else 4.0, 1  # lines bend less willingly than boxes move
+        while pools and pools[-1][0] >= pool[0]:
+            (mean, heavy, count), (other, light, more) = pools.pop(), pool
+            both = heavy + light
+            pool = (mean * heavy + other * light) / both, both, count + more
+        pools.append(pool)
+    means = [mean for mean, _, count in pools for _ in range(count)]
     return [mean + offset for mean, offset in zip(means, offsets, strict=True)]
