@@ -33,7 +33,7 @@ TYPOGRAPHY = {
     "您": re.compile("您"),
     "no space between Han and Latin": re.compile(rf"{HAN}[A-Za-z0-9]|[A-Za-z0-9]{HAN}"),
     "no space between Han and markup": re.compile(rf"{HAN}(?:`|:\w+:`|\$)|(?:`|\$){HAN}"),
-    "punctuation inside bold": re.compile(rf"[：，。]\*\*{HAN}"),
+    "punctuation inside bold": re.compile(rf"\*\*[^*]+[：，。]\*\*{HAN}"),
     "space before punctuation": re.compile(r" [，。；：！？、]"),
 }  # fmt: skip
 FILES = sorted((ROOT / "docs").glob("*locales/zh_CN/LC_MESSAGES/**/*.po"))
@@ -56,8 +56,9 @@ def faults(entry):
         return []
     found = [f"{kind} differ" for kind in PARTS if parts(kind, source) != parts(kind, text)]
     bare = re.sub(r"``[^`]*``|`[^`]*`|\$[^$]*\$", "`", text)
+    marked = PARTS["roles"].sub(":r:`x`", text)
     for kind, pattern in TYPOGRAPHY.items():
-        checked = text if "markup" in kind or "bold" in kind else bare
+        checked = marked if "markup" in kind or "bold" in kind else bare
         if pattern.search(checked):
             found.append(kind)
     for term in TERMS:
@@ -101,6 +102,8 @@ def test_messages_keep_their_markup_and_follow_the_rules(path):
         ("Call ``apply`` now.", "现在调用``apply``。", "no space between Han and markup"),
         ("You can.", "您可以。", "您"),
         ("A gradient.", "梯度。。", "doubled punctuation"),
+        ("**Not so.** A gradient.", "**不对。**梯度。", "punctuation inside bold"),
+        ("See {ref}`x`.", "参见{ref}`x`。", "no space between Han and markup"),
     ],
 )
 def test_a_planted_fault_is_caught(source, text, fault):
