@@ -6,6 +6,8 @@ import os
 import subprocess
 import sys
 import tomllib
+from email.message import Message
+from importlib import metadata
 from pathlib import Path
 
 import pytest
@@ -135,9 +137,22 @@ def test_the_command_without_arguments_prints_its_help_and_loads_no_torch():
     assert shown == run("-m", "backpass", "--help") == run("-m", "backpass")
 
 
-def test_the_command_succeeds_in_process(capsys):
+def test_the_help_names_the_documentation_that_the_metadata_name(capsys, monkeypatch):
+    installed = Message()
+    installed["Project-URL"] = "Changelog, https://example.org/changes"
+    installed["Project-URL"] = "Documentation, https://example.org/docs"
+    monkeypatch.setattr(metadata, "metadata", lambda _: installed)
     assert main([]) == 0
-    assert "Documentation: " in capsys.readouterr().out
+    assert capsys.readouterr().out.endswith("Documentation: https://example.org/docs\n")
+
+
+def test_the_help_of_sources_that_are_not_installed_names_the_readme(capsys, monkeypatch):
+    def absent(name):
+        raise metadata.PackageNotFoundError(name)
+
+    monkeypatch.setattr(metadata, "metadata", absent)
+    assert main([]) == 0
+    assert capsys.readouterr().out.endswith("Documentation: see README.md\n")
 
 
 def test_the_command_refuses_what_it_does_not_know(capsys):

@@ -13,17 +13,18 @@ from backpass.graph import _svg, _text
 
 
 def draw(tensor: Tensor, *, saved: bool = False, max_nodes: int = 200) -> "Graph":
-    r"""Draw the graph that ``backward`` would walk from a tensor down to the leaves.
+    """Draw the graph that ``backward`` would walk from a tensor down to the leaves.
 
     The boxes are the nodes of the graph, which are functions and not tensors: ``grad_fn`` of
     ``tensor`` on top, below each node its ``next_functions``, and ``AccumulateGrad`` where a
-    gradient is added to the ``.grad`` of a leaf. An arrow points the way that a gradient takes.
-    A node is drawn once, however many arrows lead to it. A custom Function has a double outline;
-    inputs that need no gradient have no node.
+    gradient is added to the ``.grad`` of a leaf. An arrow points the way that a gradient takes;
+    a number beside it tells the output that it leads to where a node has several. A node is drawn
+    once, however many arrows lead to it. A custom Function has a double outline. Inputs that need
+    no gradient have no node.
 
     A notebook or a gallery page shows the picture, ``str`` gives the same graph as text. There,
-    the only input of a node stands straight below it and several are indented; a node that is
-    used more than once has a number.
+    ``AccumulateGrad`` is called leaf, the only input of a node stands straight below it, several
+    are indented, and a node that is used more than once has a number.
 
     Args:
         tensor: The result of a computation, or a leaf that requires grad.
@@ -182,9 +183,7 @@ def _kind(node: Any) -> Literal["function", "custom", "leaf"]:
     return "leaf" if hasattr(node, "variable") else "function"
 
 
-def _outputs(node: Any) -> tuple[str, ...]:
-    if _kind(node) == "leaf":
-        return (_type(node.variable),)
+def _outputs(node: autograd.Node) -> tuple[str, ...]:
     return tuple(_type(metadata) for metadata in node._input_metadata)
 
 
