@@ -14,6 +14,7 @@ VOLATILE = {
 
 
 def volatile(text):
+    text = re.sub(r"https?://\S+", "", text)  # torch's messages name pages of its documentation
     return [kind for kind, pattern in VOLATILE.items() if pattern.search(text)]
 
 
