@@ -30,6 +30,11 @@ print(relu(x).sum().item())
 plt.plot(relu(x))
 '''
 HEADER = "Part\n----\n\nSome examples.\n"
+MESSAGES = {
+    "A title that tells the result": "一个说出结果的标题",
+    "A paragraph.": "一段话。",
+    "Here is the number.": "数字在这里。",
+}
 INDEX = "# Start\n\n```{toctree}\ngallery/index\n```\n"
 
 
@@ -56,6 +61,10 @@ class Project:
         (root / "examples" / "GALLERY_HEADER.rst").write_text("Gallery\n=======\n", "utf-8")
         (root / "examples" / "1_part" / "GALLERY_HEADER.rst").write_text(HEADER, "utf-8")
         (root / "docs" / "index.md").write_text(INDEX, "utf-8")
+        catalogue = root / "docs/locales/zh_CN/LC_MESSAGES/gallery/1_part/plot_one.po"
+        catalogue.parent.mkdir(parents=True)
+        entries = [f'msgid "{message}"\nmsgstr "{text}"\n' for message, text in MESSAGES.items()]
+        catalogue.write_text("\n".join(entries), "utf-8")
 
     def run(self, *command: str, language: str = "en") -> subprocess.CompletedProcess[str]:
         environment = {
@@ -114,6 +123,9 @@ def test_the_second_language_executes_nothing_and_the_assembled_site_is_equal(bu
     assert project.build("zh_CN").returncode == 0
     assert project.executed("zh-cn") == []
     assert "下载 Python 脚本" in project.page("zh-cn")
+    assert "一个说出结果的标题" in project.page("zh-cn")
+    script = project.root / "docs/_build/work/zh-cn/gallery/1_part/plot_one.py"
+    assert "# 数字在这里。\nx = torch.tensor" in script.read_text("utf-8")
     result = project.run("docs/assemble.py")
     assert result.returncode == 0, result.stderr
     assert "The site is in docs/_build/html" in result.stdout
@@ -130,6 +142,15 @@ def test_the_second_language_executes_nothing_and_the_assembled_site_is_equal(bu
     assert "99.5" not in (
         project.root / "docs/_build/html/zh-cn/gallery/1_part/plot_one.html"
     ).read_text("utf-8")
+
+
+def test_a_text_without_a_translation_fails_the_chinese_build(built, tmp_path):
+    project = copy(built, tmp_path)
+    catalogue = project.root / "docs/locales/zh_CN/LC_MESSAGES/gallery/1_part/plot_one.po"
+    catalogue.write_text(catalogue.read_text("utf-8").replace("一段话。", ""), "utf-8")
+    result = project.build("zh_CN")
+    assert result.returncode != 0
+    assert "gallery/1_part/plot_one: 'A paragraph.'" in result.stderr
 
 
 def test_a_changed_library_constant_changes_the_number_on_the_page(built, tmp_path):
