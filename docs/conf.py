@@ -27,6 +27,9 @@ exclude_patterns = ["_build", "_root", "recorded", "gallery/**/*.ipynb", "galler
 templates_path = ["_templates"]
 nitpicky = True
 
+smartquotes_action = "qDe" if language == "en" else "D"  # Chinese quotes are typed by hand
+smartquotes_excludes = {"languages": [], "builders": ["man", "text"]}
+
 html_theme = "furo"
 html_title = "backpass"
 html_static_path = ["_static"]
