@@ -109,8 +109,8 @@ print("F.relu:   ", torch.autograd.grad(F.relu(x).sum(), x)[0])
 # %%
 # Is 1 wrong? As mathematics it is not: at the kink every number from 0 to 1 is a subgradient. But
 # it is another choice than that of ``F.relu``, and inputs that are exactly zero are common. Padding
-# is zero, and so is the output of a ReLU before. A network whose ReLU is exchanged then gets other
-# gradients, without an error.
+# is zero, and another ReLU before puts out many zeros. A network whose ReLU is exchanged then gets
+# other gradients, without an error.
 #
 # The picture
 # -----------

@@ -1,6 +1,6 @@
 r"""
-A tensor kept on the context escapes every check
-================================================
+A tensor kept on the context escapes the checks of PyTorch
+==========================================================
 
 A backward needs tensors from the forward. PyTorch watches those that are given to
 ``save_for_backward``. A tensor in an attribute of ``ctx`` is not watched: a gradient can become

@@ -165,7 +165,7 @@ except RuntimeError as error:
 # %%
 # But a check that fails proves little: it fails for every wrong backward as well. So a surrogate
 # needs a second test, which compares the gradient with the formula that the documentation states.
-# The cotangent is random, so that a forgotten factor shows. Here is a backward with such a fault.
+# A random cotangent also shows a backward that forgets it. Here is one with a wrong factor.
 
 
 class Halved(RoundStraightThrough):
@@ -196,8 +196,8 @@ for name, verdict in verdicts.items():
 
 # %%
 # Only both tests together tell the estimator from rounding and from a wrong factor. Do not trust
-# ``gradgradcheck`` here: it only compares the backward with the derivative of the backward, and
-# passes although the factor is wrong.
+# ``gradgradcheck`` here: it only compares the derivative of the backward with finite
+# differences of the backward, and passes although the factor is wrong.
 
 print(torch.autograd.gradgradcheck(Halved.apply, points))
 

@@ -271,7 +271,7 @@ print(kept_bytes())
 print(copy.deepcopy(network)[-1].loss)
 
 # %%
-# The recorded losses kept 6400 bytes, as you predicted, and the returned ones kept none.
+# The recorded losses kept 6400 bytes, as predicted, and the returned ones kept none.
 
 assert recorded_bytes == 6400
 assert returned_bytes == 0

@@ -38,7 +38,7 @@ class Power(Function):
 # Numbers to predict
 # ------------------
 #
-# The third power has the derivative
+# A power has the derivative
 #
 # .. math::
 #

@@ -118,8 +118,8 @@ moved = [step for step in steps if any(step)]
 # The first forward gives the analytical Jacobian. Six moved ones follow. The last one serves
 # another check: a ``grad_output`` may be undefined, and it must count as zero.
 #
-# The cost grows with the size of the input, so check small inputs: three elements find the same
-# mistakes as three million.
+# The cost grows with the size of the input, so check small inputs: three elements find
+# most mistakes that three million would find.
 #
 # The picture
 # -----------
