@@ -49,12 +49,15 @@ def docs(session: nox.Session) -> None:
 def tests(session: nox.Session) -> None:
     """Prove the library, the documentation's extensions, the examples and the doctests."""
     install(session, "docs-test")
-    coverage = ["--cov", "--cov-report=term-missing:skip-covered"]
+    coverage = ["--cov", "--cov-report=term"]
     prose = ["README.md", "README.zh-CN.md", "docs/index.md", "docs/guide", "docs/migration"]
     doctests = ["--doctest-modules", "--doctest-glob=*.md"]
     default = [*coverage, *doctests, "src", "tests", *prose, "--ignore=tests/site"]
     environment = {"OMP_NUM_THREADS": "1", "MPLBACKEND": "Agg"}
     session.run("pytest", *(session.posargs or default), env=environment)
+    if not session.posargs:
+        proved = "src/backpass/functions/*,src/backpass/losses/*"
+        session.run("coverage", "report", f"--include={proved}", "--fail-under=100")
 
 
 @nox.session
@@ -100,7 +103,10 @@ def messages(session: nox.Session) -> None:
 def live(session: nox.Session) -> None:
     """Serve one language (``-- zh_CN`` for the other) and rebuild it on every change."""
     install(session, "live")
-    language, *options = session.posargs or ["en"]
+    chosen = bool(session.posargs) and session.posargs[0] in LANGUAGES
+    language, options = (
+        (session.posargs[0], session.posargs[1:]) if chosen else ("en", session.posargs)
+    )
     session.run(
         "sphinx-autobuild", "--watch", "src", "--watch", "examples", "--ignore", "*/gallery/*",
         "docs", str(BUILD / "live" / language), *options, env={"DOCS_LANGUAGE": language},
@@ -142,8 +148,8 @@ def build(session: nox.Session) -> None:
 @nox.session(default=False)
 def lock(session: nox.Session) -> None:
     """Write the newest versions that work together into constraints.txt."""
-    groups = [name for name in PYPROJECT["dependency-groups"] if name != "legacy"]
-    session.install("torch==2.13.0", "-e", ".", *nox.project.dependency_groups(PYPROJECT, *groups))
+    groups = nox.project.dependency_groups(PYPROJECT, *PYPROJECT["dependency-groups"])
+    session.install("torch==2.13.0", "-e", ".", *groups)
     frozen = session.run("pip", "freeze", "--exclude-editable", silent=True)
     pins = sorted(line.split("+")[0] for line in str(frozen).splitlines() if "==" in line)
     head = "# Written by `nox -s lock`: the versions of every session."

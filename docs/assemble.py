@@ -80,6 +80,8 @@ def outputs(root: Path, page: str) -> dict[str, Any]:
         sha256(str(svg).encode())
         for svg in soup.select("article .sphx-glr-single-img svg, article .output_subarea svg")
     ]
+    if not code:
+        sys.exit(f"assemble: expected {page} to show its code, got none")
     return {
         "code": sha256("\0".join(code).encode()),
         "stdout": sha256("\0".join(stdout).encode()),
@@ -89,12 +91,10 @@ def outputs(root: Path, page: str) -> dict[str, Any]:
 
 def facts(examples: dict[str, Any]) -> dict[str, Any]:
     """Return what build.json holds."""
-    git = ["git", "rev-parse", "HEAD"]
-    head = subprocess.run(git, cwd=HERE, capture_output=True, text=True, check=False)
     execution = json.loads((HERE / "gallery" / "execution.json").read_text("utf-8"))["examples"]
     return {
         "backpass": version("backpass"),
-        "commit": head.stdout.strip() if head.returncode == 0 else None,
+        "commit": commit(),
         "python": platform.python_version(),
         "torch": version("torch").split("+")[0],
         "sphinx": version("sphinx"),
@@ -107,6 +107,16 @@ def facts(examples: dict[str, Any]) -> dict[str, Any]:
             for name in sorted(examples)
         },
     }
+
+
+def commit() -> str | None:
+    """Return the commit, with ``-dirty`` after it where files differ from it; None outside git."""
+    git = ["git", "describe", "--always", "--dirty", "--abbrev=40", "--exclude=*"]
+    try:
+        result = subprocess.run(git, cwd=HERE, capture_output=True, text=True, check=True)
+    except (OSError, subprocess.CalledProcessError):  # no git, or no repository
+        return None
+    return result.stdout.strip()
 
 
 def demand_equal(what: str, found: dict[str, Any]) -> None:

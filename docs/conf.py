@@ -43,7 +43,7 @@ html_sidebars = {"**": [
     "sidebar/brand.html", "sidebar/languages.html", "sidebar/search.html",
     "sidebar/scroll-start.html", "sidebar/navigation.html", "sidebar/scroll-end.html",
 ]}  # fmt: skip
-html_context = {"site": site, "languages": languages}
+html_context = {"site": site}
 
 locale_dirs = ["locales", "theme_locales"]
 gettext_compact = False

@@ -153,6 +153,19 @@ def check_compile(case: Case, operation: Operation) -> None:
         assert_close(_gradients(output, inputs, cotangent), _gradients(expected, inputs, cotangent))
 
 
+# 2026-12, torch 2.13: dynamo makes an instance of Function to stand for the context.
+@_tolerating(".*should not be instantiated", DeprecationWarning)
+def check_compile_symbolic(case: Case, operation: Operation) -> None:
+    """It is compiled as well where sizes and numbers are symbols, which no rule may ask to be real."""
+    for keywords in case.keywords:
+        torch._dynamo.reset()
+        compiled = torch.compile(operation, fullgraph=True, backend="eager", dynamic=True)
+        for factor, shapes in enumerate(case.shapes[:3], 1):
+            inputs = case.inputs(shapes)
+            varied = {k: factor * v if isinstance(v, float) else v for k, v in keywords.items()}
+            assert_close(compiled(*inputs, **varied), operation(*inputs, **varied), equal_nan=True)
+
+
 def check_dtypes(case: Case, operation: Operation) -> None:
     """Output and gradient have the dtype of the inputs, and are right to its precision."""
     for dtype, keywords in product(case.dtypes, case.keywords):

@@ -1,16 +1,13 @@
 """Docstrings say everything that the template demands, and nothing that the code contradicts."""
 
 import ast
-import doctest
 import importlib
 import inspect
-import pkgutil
 import re
 
 import pytest
 import torch
 
-import backpass
 from backpass import _checks
 from cases import CASES
 
@@ -26,12 +23,6 @@ SECTIONS = (
     "Example",
     "References",
 )
-MODULES = sorted(
-    module.name
-    for module in pkgutil.walk_packages(backpass.__path__, "backpass.")
-    if not module.name.endswith("__main__")  # which runs when it is imported
-)
-
 each_operation = pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 
 
@@ -92,14 +83,6 @@ def test_forward_mode_is_declared_as_it_is_proved(case):
 def test_the_formula_gives_the_backward_beside_the_forward(case):
     (formula,) = re.findall(r"\.\. math::\n\n((?:    .*\n|\n)+)", inspect.getdoc(case.operation))
     assert r"\bar" in formula
-
-
-@pytest.mark.parametrize("name", MODULES)
-def test_the_examples_print_what_they_say(name):
-    module = importlib.import_module(name)
-    for example in doctest.DocTestFinder(exclude_empty=True).find(module):
-        result = doctest.DocTestRunner().run(example)
-        assert result.failed == 0
 
 
 @pytest.mark.parametrize("namespace", ["functions", "legacy", "losses", "modules"])

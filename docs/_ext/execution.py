@@ -10,6 +10,7 @@ import json
 import os
 import platform
 import random
+import shutil
 import subprocess
 from collections.abc import Iterable
 from datetime import UTC, datetime
@@ -22,6 +23,8 @@ from sphinx.application import Sphinx
 from sphinx.config import Config
 from sphinx.errors import ExtensionError
 from sphinx.util import logging
+
+from gallery_pages import is_example
 
 logger = logging.getLogger(__name__)
 executed: list[str] = []
@@ -36,19 +39,26 @@ def before_example(gallery_conf: dict[str, Any], fname: str) -> None:
     torch.manual_seed(0)
 
 
-def digest(files: Iterable[Path], settings: object) -> str:
-    """Return a digest of the files' contents and the settings."""
+def digest(root: Path, files: Iterable[Path], settings: object) -> str:
+    """Return a digest of the files' places and contents and of the settings."""
     sha = hashlib.sha256(json.dumps(settings, sort_keys=True, default=sorted).encode())
     for file in sorted(files):
-        sha.update(file.name.encode() + b"\0" + hashlib.sha256(file.read_bytes()).digest())
+        sha.update(
+            file.relative_to(root).as_posix().encode()
+            + b"\0"
+            + hashlib.sha256(file.read_bytes()).digest()
+        )
     return sha.hexdigest()
 
 
 def commit(root: Path) -> str | None:
     """Return the commit, with ``-dirty`` after it where files differ from it; None outside git."""
     command = ["git", "describe", "--always", "--dirty", "--abbrev=12", "--exclude=*"]
-    result = subprocess.run(command, cwd=root, capture_output=True, text=True, check=False)
-    return result.stdout.strip() or None if result.returncode == 0 else None
+    try:
+        result = subprocess.run(command, cwd=root, capture_output=True, text=True, check=True)
+    except (OSError, subprocess.CalledProcessError):  # no git, or no repository
+        return None
+    return result.stdout.strip()
 
 
 def today() -> str:
@@ -68,8 +78,8 @@ def drop_stale_outputs(app: Sphinx) -> None:
     executed.clear()
     root, gallery = Path(app.confdir).parent, Path(app.srcdir, "gallery")
     sources = [*root.glob("src/**/*.py"), root / "constraints.txt", Path(__file__)]
-    settings = app.gallery_settings  # type: ignore[attr-defined]
-    key = digest((s for s in sources if s.is_file()), settings)
+    settings = [app.gallery_settings, version("torch")]  # type: ignore[attr-defined]
+    key = digest(root, (s for s in sources if s.is_file()), settings)
     state = _read(gallery)
     records = state["examples"] if state["key"] == key else {}
     for mark in gallery.glob("**/*.py.md5"):
@@ -81,6 +91,9 @@ def drop_stale_outputs(app: Sphinx) -> None:
         script = root / "examples" / page.parent.name / f"{page.name.split('.')[0]}.py"
         if not script.is_file():
             page.unlink()
+    for section in [index.parent for index in gallery.glob("*/index.rst")]:
+        if not (root / "examples" / section.name).is_dir():
+            shutil.rmtree(section)
     app.execution = {"key": key, "examples": records}  # type: ignore[attr-defined]
 
 
@@ -118,8 +131,8 @@ def add_execution(
     doctree: nodes.document | None,
 ) -> None:
     """Give a gallery page the record of its execution; without one it is not published."""
-    folder, _, name = pagename.rpartition("/")
-    if folder.startswith("gallery/") and name.startswith("plot_"):
+    if is_example(pagename):
+        name = pagename.rpartition("/")[2]
         records = app.execution["examples"]  # type: ignore[attr-defined]
         if name not in records:
             raise ExtensionError(

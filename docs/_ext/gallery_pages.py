@@ -6,6 +6,7 @@ left with its cross-reference, whose text Sphinx translates itself.
 """
 
 import re
+from pathlib import Path
 from typing import Any
 
 from docutils import nodes
@@ -44,8 +45,19 @@ class PlainThumbnails(SphinxTransform):
                 node.append(nodes.Text(plain))
 
 
+def drop_removed_pages(app: Sphinx, exception: Exception | None) -> None:
+    """Delete what an earlier build wrote for pages that are gone: it would be published."""
+    if exception is None and app.builder.format == "html":
+        kept = app.env.found_docs | {"genindex", "search"}
+        for page in Path(app.outdir).rglob("*.html"):
+            if page.relative_to(app.outdir).with_suffix("").as_posix() not in kept:
+                for file in page.parent.glob(f"{page.stem}.*"):
+                    file.unlink()
+
+
 def setup(app: Sphinx) -> dict[str, bool]:
-    """Connect to the reading of pages."""
+    """Connect to the reading of pages and to the end of the build."""
     app.connect("source-read", drop_notes)
+    app.connect("build-finished", drop_removed_pages)
     app.add_transform(PlainThumbnails)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -11,9 +11,13 @@ from torch import Tensor
 
 Reduction: TypeAlias = Literal["mean", "sum", "none"]
 
+REAL = (torch.float16, torch.bfloat16, torch.float32, torch.float64)
+COMPLEX = (torch.complex64, torch.complex128)
+
 
 def floating(name: str, *, allow_complex: bool = False, **tensors: object) -> None:
-    """Demand floating-point tensors."""
+    """Demand dense tensors of a floating-point dtype with which torch computes."""
+    dtypes = REAL + COMPLEX if allow_complex else REAL
     kind = "floating-point or complex" if allow_complex else "real floating-point"
     for argument, tensor in tensors.items():
         if not isinstance(tensor, Tensor):
@@ -22,7 +26,12 @@ def floating(name: str, *, allow_complex: bool = False, **tensors: object) -> No
                 f"{name}: expected {argument} to be a torch.Tensor, got {got}; "
                 "wrap it in torch.as_tensor"
             )
-        if not (tensor.is_floating_point() or (allow_complex and tensor.is_complex())):
+        if tensor.layout != torch.strided:
+            raise TypeError(
+                f"{name}: expected {argument} to be a dense tensor, got the layout "
+                f"{tensor.layout}; convert it with {argument}.to_dense()"
+            )
+        if tensor.dtype not in dtypes:
             raise TypeError(
                 f"{name}: expected {argument} of a {kind} dtype, got {tensor.dtype}; "
                 f"convert it, for example with {argument}.to(torch.float32)"
@@ -53,14 +62,17 @@ def shape(name: str, argument: str, tensor: Tensor, expected: str, *, holds: boo
 
 def number(name: str, argument: str, value: object) -> float:
     """Demand a finite Python number: a tensor here would get no gradient, silently."""
-    if isinstance(value, bool) or not isinstance(value, int | float):
+    # A compiler may trace a number as a symbol, of which math.isfinite and float know nothing.
+    if isinstance(value, bool) or not isinstance(
+        value, int | float | torch.SymInt | torch.SymFloat
+    ):
         raise TypeError(
             f"{name}: expected {argument} to be a Python number, got {type(value).__name__}; "
             "multiply the result where a tensor is meant"
         )
-    if not math.isfinite(value):
+    if not -math.inf < value < math.inf:
         raise ValueError(f"{name}: expected a finite {argument}, got {value}")
-    return float(value)
+    return value  # type: ignore[return-value]  # a symbol stands for a float
 
 
 def reduction(name: str, value: str) -> None:

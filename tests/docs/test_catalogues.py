@@ -34,6 +34,7 @@ TYPOGRAPHY = {
     "no space between Han and Latin": re.compile(rf"{HAN}[A-Za-z0-9]|[A-Za-z0-9]{HAN}"),
     "no space between Han and markup": re.compile(rf"{HAN}(?:`|:\w+:`|\$)|(?:`|\$){HAN}"),
     "punctuation inside bold": re.compile(rf"\*\*[^*]+[：，。]\*\*{HAN}"),
+    "an initial that reads as the number of a list": re.compile(r"^[A-Z]\. "),
     "space before punctuation": re.compile(r" [，。；：！？、]"),
 }  # fmt: skip
 FILES = sorted((ROOT / "docs").glob("*locales/zh_CN/LC_MESSAGES/**/*.po"))
@@ -102,6 +103,11 @@ def test_messages_keep_their_markup_and_follow_the_rules(path):
         ("Call ``apply`` now.", "现在调用``apply``。", "no space between Han and markup"),
         ("You can.", "您可以。", "您"),
         ("A gradient.", "梯度。。", "doubled punctuation"),
+        (
+            "L. A. Gatys, a paper",
+            "L. A. Gatys，一篇论文",
+            "an initial that reads as the number of a list",
+        ),
         ("**Not so.** A gradient.", "**不对。**梯度。", "punctuation inside bold"),
         ("See {ref}`x`.", "参见{ref}`x`。", "no space between Han and markup"),
     ],

@@ -216,7 +216,22 @@ def test_a_warning_fails_the_build(built, tmp_path, fault, message):
 
 def test_a_removed_example_leaves_no_page(built, tmp_path):
     project = copy(built, tmp_path)
+    assert project.build("zh_CN").returncode == 0
     project.example.rename(project.example.with_name("plot_two.py"))
+    catalogue = project.root / "docs/locales/zh_CN/LC_MESSAGES/gallery/1_part/plot_one.po"
+    catalogue.rename(catalogue.with_name("plot_two.po"))
     assert project.build().returncode == 0
     assert project.executed() == ["plot_two"]
-    assert not list((project.root / "docs/gallery/1_part").glob("plot_one.rst"))
+    assert project.build("zh_CN").returncode == 0
+    result = project.run("docs/assemble.py")
+    assert result.returncode == 0, result.stderr
+    assert not list((project.root / "docs/_build/html").rglob("plot_one.*"))
+    assert len(list((project.root / "docs/_build/html").rglob("plot_two.ipynb"))) == 2
+
+
+def test_a_renamed_section_leaves_nothing_behind(built, tmp_path):
+    project = copy(built, tmp_path)
+    project.example.parent.rename(project.example.parent.with_name("2_part"))
+    result = project.build()
+    assert result.returncode == 0, result.stderr
+    assert not (project.root / "docs/gallery/1_part").exists()

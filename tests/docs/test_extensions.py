@@ -1,6 +1,5 @@
 """The small extensions, each by what it promises."""
 
-import subprocess
 import zlib
 from pathlib import Path
 
@@ -94,16 +93,3 @@ def test_conf_is_only_data():
     conf = (Path(__file__).parents[2] / "docs" / "conf.py").read_text("utf-8")
     assert "def " not in conf
     assert not any(line.startswith(("for ", "while ", "if ")) for line in conf.splitlines())
-
-
-def test_git_tracks_nothing_that_is_generated():
-    root = Path(__file__).parents[2]
-    listing = subprocess.run(
-        ["git", "ls-files"], cwd=root, capture_output=True, text=True, check=False
-    ).stdout
-    generated = [
-        f
-        for f in listing.splitlines()
-        if f.endswith((".mo", ".pot")) or f.startswith(("docs/gallery/", "docs/_build/"))
-    ]
-    assert not generated

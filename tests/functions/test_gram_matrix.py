@@ -125,3 +125,10 @@ def test_a_dtype_without_real_inner_products_is_refused(dtype):
     )
     with pytest.raises(TypeError, match=exactly(message)):
         gram_matrix(torch.ones(1, 2, 3, dtype=dtype))
+
+
+def test_a_large_float16_cotangent_stays_finite_where_the_gradient_is():
+    features = torch.ones(1, 2, 3, dtype=torch.float16, requires_grad=True)
+    cotangent = torch.full((1, 2, 2), 4e4, dtype=torch.float16)
+    (gradient,) = torch.autograd.grad(gram_matrix(features, scale=1e-3), features, cotangent)
+    assert_close(gradient, torch.full_like(features, 160))

@@ -223,3 +223,25 @@ def test_a_module_refuses_at_birth_what_its_function_would(kind):
     message = f"{kind.__name__}: expected reduction 'mean', 'sum' or 'none', got 'median'"
     with pytest.raises(ValueError, match=exactly(message)):
         kind(torch.ones(1), reduction="median")
+
+
+# 2026-12, torch 2.13: compiling loads decompositions with what torch has deprecated itself.
+@pytest.mark.filterwarnings("ignore:`torch.jit.script:DeprecationWarning")
+def test_a_compiled_recorder_can_be_pickled():
+    layer = ContentRecorder(torch.zeros(2))
+    layer.compile()
+    assert_close(pickle.loads(pickle.dumps(layer)).target, torch.zeros(2))
+
+
+@pytest.mark.parametrize("dtype", [torch.float8_e5m2, torch.int64, torch.complex64])
+def test_a_dtype_without_arithmetic_is_refused(dtype):
+    tensor = torch.zeros(2).to(dtype)
+    with pytest.raises(
+        TypeError, match=f"expected input of a real floating-point dtype, got {dtype}"
+    ):
+        content_loss(tensor, tensor)
+
+
+def test_a_sparse_tensor_is_refused():
+    with pytest.raises(TypeError, match="expected input to be a dense tensor, got the layout"):
+        content_loss(torch.zeros(2).to_sparse(), torch.zeros(2))

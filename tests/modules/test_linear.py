@@ -117,3 +117,10 @@ def test_no_features_at_all_are_a_layer_too(inputs, outputs):
 def test_numbers_of_features_that_are_none_are_refused(arguments, error, message):
     with pytest.raises(error, match=exactly(message)):
         Linear(*arguments)
+
+
+def test_a_reset_draws_only_the_parameters_of_the_layer():
+    layer = Linear(3, 2)
+    layer.extra = torch.nn.Parameter(torch.ones(5))
+    layer.reset_parameters()
+    assert_close(layer.extra.detach(), torch.ones(5))

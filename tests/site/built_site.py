@@ -18,4 +18,6 @@ def parse(path: Path) -> BeautifulSoup:
 
 def pages(folder: str) -> list[str]:
     root = HTML / folder
-    return sorted(p.relative_to(root).as_posix() for p in root.rglob("*.html"))
+    found = sorted(p.relative_to(root).as_posix() for p in root.rglob("*.html"))
+    assert found, f"no page in {root}: build the site with `nox -s docs` first"
+    return found

@@ -41,7 +41,9 @@ def test_no_page_loads_anything_from_another_site(folder):
 
 
 def test_styles_load_nothing_from_another_site():
-    for sheet in HTML.rglob("*.css"):
+    sheets = list(HTML.rglob("*.css"))
+    assert sheets
+    for sheet in sheets:
         assert not re.search(r"(url\(|@import)\s*['\"]?(https?:)?//", sheet.read_text("utf-8")), (
             sheet.name
         )

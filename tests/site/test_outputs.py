@@ -20,7 +20,9 @@ def volatile(text):
 
 def test_no_output_is_volatile(build):
     for page in build["examples"]:
-        for block in parse(HTML / "en" / page).select(".sphx-glr-script-out pre"):
+        blocks = parse(HTML / "en" / page).select(".sphx-glr-script-out pre")
+        assert blocks, f"{page} prints nothing"
+        for block in blocks:
             assert not volatile(block.get_text()), f"{page}: {block.get_text()}"
 
 

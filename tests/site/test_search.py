@@ -83,7 +83,7 @@ def holding(folder, query):
     return found
 
 
-def test_every_page_that_holds_a_query_is_found(search, record_property):
+def test_every_page_that_holds_a_query_is_found(search):
     folder, engine = search
     for query in QUERIES[folder]:
         expected, found = holding(folder, query), engine.pages(query)

@@ -81,7 +81,7 @@ def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     if bias is not None:
         _checks.floating("linear", allow_complex=True, bias=bias)
         expected = tuple(weight.shape[:1])
-        _checks.shape("linear", "bias", bias, str(expected), holds=bias.shape == expected)
+        _checks.shape("linear", "bias", bias, f"{expected}", holds=bias.shape == expected)
     input, weight = _checks.autocast(input), _checks.autocast(weight)
     bias = None if bias is None else _checks.autocast(bias)
     _checks.alike("linear", input=input, weight=weight, bias=bias)

@@ -28,7 +28,7 @@ def equivalent_weight(old: float) -> float:
         >>> equivalent_weight(3)
         9.0
     """
-    return _checks.number("equivalent_weight", "old", old) ** 2
+    return float(_checks.number("equivalent_weight", "old", old)) ** 2
 
 
 class ContentLoss(nn.Module):

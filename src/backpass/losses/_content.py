@@ -110,7 +110,7 @@ class ContentLoss(nn.Module):
         _checks.floating(name, target=target)
         _checks.reduction(name, reduction)
         self.register_buffer("target", target.detach().clone())
-        self.weight = _checks.number(name, "weight", weight)
+        self.weight = float(_checks.number(name, "weight", weight))
         self.reduction = reduction
 
     def forward(self, input: Tensor) -> Tensor:
@@ -128,8 +128,8 @@ class ContentRecorder(ContentLoss):
 
     This is the transparent layer of the PyTorch 0.4 tutorial: put into ``nn.Sequential``, it
     records a loss while the features pass. Its price: ``loss`` keeps the graph of the last
-    forward alive until the next one, and one instance cannot serve two threads. Prefer
-    :class:`ContentLoss`, which keeps nothing.
+    forward alive until the next one, with all that it saved unless a backward has freed it, and
+    one instance cannot serve two threads. Prefer :class:`ContentLoss`, which keeps nothing.
 
     Args:
         target: The features to come close to; a detached copy is kept.
@@ -155,4 +155,4 @@ class ContentRecorder(ContentLoss):
 
     def __getstate__(self) -> dict[str, Any]:
         # A recorded loss has a graph, which can be neither copied nor pickled.
-        return {**self.__dict__, "loss": None}
+        return {**super().__getstate__(), "loss": None}  # type: ignore[no-untyped-call]

@@ -75,7 +75,7 @@ def style_loss(
     References:
         - L. A. Gatys, A. S. Ecker and M. Bethge, *Image style transfer using convolutional
           neural networks*, CVPR 2016, equations 3 and 4.
-        - A. Jacq, *Neural transfer using PyTorch*, the tutorial as of PyTorch 0.4.
+        - Alexis Jacq, *Neural transfer using PyTorch*, the tutorial as of PyTorch 0.4.
     """
     _checks.floating("style_loss", input=input, target_gram=target_gram)
     _checks.alike("style_loss", input=input, target_gram=target_gram)
@@ -120,7 +120,7 @@ class StyleLoss(nn.Module):
         _checks.shape(name, "target_gram", target_gram, "(N, C, C)", holds=square)
         _checks.reduction(name, reduction)
         self.register_buffer("target_gram", target_gram.detach().clone())
-        self.weight = _checks.number(name, "weight", weight)
+        self.weight = float(_checks.number(name, "weight", weight))
         self.reduction = reduction
 
     @classmethod
@@ -131,7 +131,9 @@ class StyleLoss(nn.Module):
         _checks.floating(cls.__name__, features=features)
         expected = "(N, C, *spatial)"
         _checks.shape(cls.__name__, "features", features, expected, holds=features.dim() >= 2)
-        return cls(normalised_gram(features.detach()), weight=weight, reduction=reduction)
+        # Autocast decides the dtype of a computation, not that of what is kept.
+        target_gram = normalised_gram(features.detach()).to(features.dtype)
+        return cls(target_gram, weight=weight, reduction=reduction)
 
     def forward(self, input: Tensor) -> Tensor:
         """Return the loss of ``input``."""
@@ -173,7 +175,7 @@ class StyleRecorder(StyleLoss):
 
     def __getstate__(self) -> dict[str, Any]:
         # A recorded loss has a graph, which can be neither copied nor pickled.
-        return {**self.__dict__, "loss": None}
+        return {**super().__getstate__(), "loss": None}  # type: ignore[no-untyped-call]
 
 
 def normalised_gram(features: Tensor) -> Tensor:

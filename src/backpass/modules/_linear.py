@@ -58,8 +58,9 @@ class Linear(nn.Module):
     def reset_parameters(self) -> None:
         """Draw weight and bias anew from the uniform distribution of ``torch.nn.Linear``."""
         bound = 1 / math.sqrt(self.in_features) if self.in_features else 0.0
-        for parameter in self.parameters():
-            nn.init.uniform_(parameter, -bound, bound)
+        for parameter in (self.weight, self.bias):
+            if parameter is not None:
+                nn.init.uniform_(parameter, -bound, bound)
 
     def forward(self, input: Tensor) -> Tensor:
         """Apply the function to the input and the parameters."""
