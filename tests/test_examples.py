@@ -48,20 +48,3 @@ def test_an_example_imports_only_what_its_reader_has(script):
 def test_an_example_ends_with_a_visible_assert(script):
     statements = ast.parse(script.read_text("utf-8")).body
     assert any(isinstance(statement, ast.Assert) for statement in statements[-8:])
-
-
-def test_the_pre_commit_hooks_have_the_versions_of_the_lock():
-    lock = dict(
-        line.split("==")
-        for line in (ROOT / "constraints.txt").read_text("utf-8").splitlines()
-        if "==" in line
-    )
-    hooks = (ROOT / ".pre-commit-config.yaml").read_text("utf-8")
-    for tool, repository in [
-        ("ruff", "ruff-pre-commit"),
-        ("codespell", "codespell"),
-        ("mypy", "mirrors-mypy"),
-        ("sphinx-lint", "sphinx-lint"),
-        ("zizmor", "zizmor-pre-commit"),
-    ]:
-        assert f"{repository}\n    rev: v{lock[tool]}\n" in hooks

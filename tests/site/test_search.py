@@ -100,6 +100,20 @@ def test_an_error_message_stands_as_text_and_is_found(search, message):
     assert expected <= engine.pages(message)
 
 
+def test_every_sentence_that_an_example_prints_is_found(search, build):
+    folder, engine = search
+    printed = set()
+    for page in build["examples"]:
+        for block in parse(HTML / folder / page).select(".sphx-glr-script-out pre"):
+            lines = block.get_text().splitlines()
+            printed.update(line for line in lines if len(re.findall("[A-Za-z]{2,}", line)) > 5)
+    assert len(printed) > 10
+    for message in (" ".join(line.split()) for line in printed):
+        expected = holding(folder, message)
+        assert expected, message
+        assert expected <= engine.pages(message), message
+
+
 def test_the_search_does_not_find_what_is_not_there(search):
     _, engine = search
     assert not engine.pages("xylophone")
