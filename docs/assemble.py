@@ -30,6 +30,8 @@ def main() -> None:
     project = tomllib.loads((HERE.parent / "pyproject.toml").read_text("utf-8"))["project"]
     site = os.environ.get("DOCS_BASE_URL", project["urls"]["Documentation"]).rstrip("/") + "/"
     new, old = HTML.with_name("html.new"), HTML.with_name("html.old")
+    if old.exists() and not HTML.exists():  # stopped between the two renames
+        old.rename(HTML)
     for left_over in (new, old):
         shutil.rmtree(left_over, ignore_errors=True)
     for folder in LANGUAGES.values():
@@ -76,10 +78,7 @@ def outputs(root: Path, page: str) -> dict[str, Any]:
         sha256((root / page).parent.joinpath(str(image["src"])).read_bytes())
         for image in soup.select("article img[class^=sphx-glr]")
     ]
-    drawings = [
-        sha256(str(svg).encode())
-        for svg in soup.select("article .sphx-glr-single-img svg, article .output_subarea svg")
-    ]
+    drawings = [sha256(str(svg).encode()) for svg in soup.select("article .output_subarea svg")]
     if not code:
         sys.exit(f"assemble: expected {page} to show its code, got none")
     return {

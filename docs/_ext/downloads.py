@@ -8,10 +8,8 @@ import re
 import unicodedata
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
 
 import polib
-from docutils import nodes
 from sphinx.application import Sphinx
 from sphinx.errors import ExtensionError
 from sphinx_gallery.notebook import jupyter_notebook, save_notebook
@@ -162,21 +160,7 @@ def write_downloads(app: Sphinx, exception: Exception | None) -> None:
         raise ExtensionError("downloads: no translation of\n" + "\n".join(untranslated))
 
 
-def add_downloads(
-    app: Sphinx,
-    pagename: str,
-    templatename: str,
-    context: dict[str, Any],
-    doctree: nodes.document | None,
-) -> None:
-    """Name the script and the notebook of an example; they lie beside its page."""
-    if is_example(pagename):
-        name = pagename.rpartition("/")[2]
-        context["downloads"] = {"script": f"{name}.py", "notebook": f"{name}.ipynb"}
-
-
 def setup(app: Sphinx) -> dict[str, bool]:
-    """Connect to the writing of pages and to the end of the build."""
-    app.connect("html-page-context", add_downloads)
+    """Wait for the pages; ``page.html`` links what is laid beside them."""
     app.connect("build-finished", write_downloads)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -3,7 +3,7 @@
 No rule reads a tensor's contents: that would synchronise a GPU and break ``torch.compile``.
 """
 
-import math
+import sys
 from typing import Literal, TypeAlias, get_args
 
 import torch
@@ -13,6 +13,7 @@ Reduction: TypeAlias = Literal["mean", "sum", "none"]
 
 REAL = (torch.float16, torch.bfloat16, torch.float32, torch.float64)
 COMPLEX = (torch.complex64, torch.complex128)
+LARGEST = sys.float_info.max
 
 
 def floating(name: str, *, allow_complex: bool = False, **tensors: object) -> None:
@@ -70,7 +71,7 @@ def number(name: str, argument: str, value: object) -> float:
             f"{name}: expected {argument} to be a Python number, got {type(value).__name__}; "
             "multiply the result where a tensor is meant"
         )
-    if not -math.inf < value < math.inf:
+    if not -LARGEST <= value <= LARGEST:
         raise ValueError(f"{name}: expected a finite {argument}, got {value}")
     return value  # type: ignore[return-value]  # a symbol stands for a float
 

@@ -133,6 +133,15 @@ def test_the_second_language_executes_nothing_and_the_assembled_site_is_equal(bu
     assert record["commit"] is None  # the copy is outside git
     assert record["executed"] == {"en": 1, "zh-cn": 0}
 
+    # A build that was stopped between its two renames left the site under another name.
+    html = project.root / "docs/_build/html"
+    html.rename(html.with_name("html.old"))
+    page = project.root / "docs/_build/work/zh-cn/index.html"
+    page.rename(page.with_name("elsewhere.html"))
+    assert "expected zh-cn to have the same pages as en" in project.run("docs/assemble.py").stderr
+    assert (html / "zh-cn/index.html").is_file()
+    page.with_name("elsewhere.html").rename(page)
+
     # A planted difference keeps the site from being published, and the old one stays.
     page = project.root / "docs/_build/work/zh-cn/gallery/1_part/plot_one.html"
     page.write_text(page.read_text("utf-8").replace("3.0\n", "99.5\n"), "utf-8")

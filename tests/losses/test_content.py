@@ -245,3 +245,9 @@ def test_a_dtype_without_arithmetic_is_refused(dtype):
 def test_a_sparse_tensor_is_refused():
     with pytest.raises(TypeError, match="expected input to be a dense tensor, got the layout"):
         content_loss(torch.zeros(2).to_sparse(), torch.zeros(2))
+
+
+@pytest.mark.parametrize("weight", [float("inf"), float("-inf"), float("nan"), 10**400])
+def test_a_weight_that_no_float_holds_is_refused(weight):
+    with pytest.raises(ValueError, match=r"^content_loss: expected a finite weight, got "):
+        content_loss(torch.zeros(2), torch.zeros(2), weight=weight)
