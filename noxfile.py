@@ -22,7 +22,7 @@ LANGUAGES = {"en": "en", "zh_CN": "zh-cn"}
 
 def install(session: nox.Session, *groups: str, package: bool = True) -> None:
     """Install dependency groups, and the package unless told otherwise, under the lock."""
-    arguments = ["-e", "."] if package else []
+    arguments = ["-e", ".[style]"] if package else []
     arguments += nox.project.dependency_groups(PYPROJECT, *groups) if groups else []
     session.install("-c", "constraints.txt", *arguments)
 
@@ -149,7 +149,7 @@ def build(session: nox.Session) -> None:
 def lock(session: nox.Session) -> None:
     """Write the newest versions that work together into constraints.txt."""
     groups = nox.project.dependency_groups(PYPROJECT, *PYPROJECT["dependency-groups"])
-    session.install("torch==2.13.0", "-e", ".", *groups)
+    session.install("torch==2.13.0", "-e", ".[style]", *groups)
     frozen = session.run("pip", "freeze", "--exclude-editable", silent=True)
     pins = sorted(line.split("+")[0] for line in str(frozen).splitlines() if "==" in line)
     head = "# Written by `nox -s lock`: the versions of every session."
