@@ -16,8 +16,6 @@ nox.options.default_venv_backend = "virtualenv"
 nox.options.reuse_venv = "yes"
 
 PYPROJECT = nox.project.load_toml("pyproject.toml")
-BUILD = Path("docs/_build")
-LANGUAGES = {"en": "en", "zh_CN": "zh-cn"}
 
 
 def install(session: nox.Session, *groups: str, package: bool = True) -> None:
@@ -27,22 +25,11 @@ def install(session: nox.Session, *groups: str, package: bool = True) -> None:
     session.install("-c", "constraints.txt", *arguments)
 
 
-def sphinx(session: nox.Session, builder: str, language: str, out: Path, *options: str) -> None:
-    """Run one Sphinx build, in which every warning is an error."""
-    doctrees = BUILD / "doctrees" / f"{builder}-{language}"
-    session.run(
-        "sphinx-build", "-W", "-n", "--keep-going", "-b", builder, "-d", str(doctrees), *options,
-        "docs", str(out), env={"DOCS_LANGUAGE": language},
-    )  # fmt: skip
-
-
 @nox.session
 def docs(session: nox.Session) -> None:
     """Build the whole site: execute the examples once, render every language."""
     install(session, "docs")
-    for language, folder in LANGUAGES.items():
-        sphinx(session, "html", language, BUILD / "work" / folder)
-    session.run("python", "docs/assemble.py", *session.posargs)
+    session.run("python", "docs/build.py")
 
 
 @nox.session
@@ -78,6 +65,13 @@ def lint(session: nox.Session) -> None:
         "sphinx-lint", "-d", "missing-space-before-default-role", "docs/locales", "examples"
     )
     session.run("zizmor", "--offline", ".github")
+    workflows = map(str, Path(".github/workflows").glob("*.yml"))
+    for schema, files in {
+        "github-workflows": [*workflows],
+        "dependabot": [".github/dependabot.yml"],
+        "readthedocs": [".readthedocs.yaml"],
+    }.items():
+        session.run("check-jsonschema", "--builtin-schema", f"vendor.{schema}", *files)
     session.run("repo-review", ".")
 
 
@@ -92,25 +86,22 @@ def types(session: nox.Session) -> None:
 def messages(session: nox.Session) -> None:
     """Update the catalogues from the sources; with ``check``, fail where they are stale."""
     install(session, "messages")
-    templates = BUILD / "gettext"
-    shutil.rmtree(templates, ignore_errors=True)
-    sphinx(session, "gettext", "en", templates, "-D", "plot_gallery=0")
-    (templates / "sphinx.pot").unlink(missing_ok=True)  # the theme's strings stand in theme_locales
-    session.run("python", "docs/_ext/catalogues.py", *session.posargs, str(templates))
+    session.run("python", "docs/build.py", "gettext")
+    session.run("python", "docs/_ext/catalogues.py", *session.posargs, "docs/_build/gettext")
+
+
+@nox.session(default=False)
+def linkcheck(session: nox.Session) -> None:
+    """Ask every other site that the pages link to; this needs the network."""
+    install(session, "docs")
+    session.run("python", "docs/build.py", "linkcheck")
 
 
 @nox.session(default=False)
 def live(session: nox.Session) -> None:
-    """Serve one language (``-- zh_CN`` for the other) and rebuild it on every change."""
+    """Serve both languages, build anew at every change, and reload the page; ``-- 8001`` is a port."""
     install(session, "live")
-    chosen = bool(session.posargs) and session.posargs[0] in LANGUAGES
-    language, options = (
-        (session.posargs[0], session.posargs[1:]) if chosen else ("en", session.posargs)
-    )
-    session.run(
-        "sphinx-autobuild", "--watch", "src", "--watch", "examples", "--ignore", "*/gallery/*",
-        "docs", str(BUILD / "live" / language), *options, env={"DOCS_LANGUAGE": language},
-    )  # fmt: skip
+    session.run("python", "docs/live.py", *session.posargs)
 
 
 @nox.session(default=False)

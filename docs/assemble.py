@@ -4,69 +4,109 @@ The site is assembled beside the published one and takes its place by two rename
 never meets half a site, and a build that fails leaves the old one as it was.
 """
 
+import gettext
 import hashlib
+import html
 import json
 import os
 import platform
 import shutil
-import subprocess
 import sys
 import tomllib
 from importlib.metadata import version
 from pathlib import Path
 from string import Template
 from typing import Any
+from urllib.parse import urlsplit
 
 from bs4 import BeautifulSoup
 
-HERE = Path(__file__).parent
-WORK, HTML = HERE / "_build" / "work", HERE / "_build" / "html"
-LANGUAGES = {"en": "en", "zh-CN": "zh-cn"}
+sys.path.insert(0, str(Path(__file__).parent / "_ext"))
+from sources import DOCS, LANGUAGES, commit
+
+WORK, HTML = DOCS / "_build" / "work", DOCS / "_build" / "html"
+NEW, OLD = HTML.with_name("html.new"), HTML.with_name("html.old")
+TAGS = {language["tag"]: language["folder"] for language in LANGUAGES.values()}
+FOLDERS = list(TAGS.values())
 NOT_LISTED = {"search.html", "genindex.html"}
+
+
+def repair() -> None:
+    """Bring back the site that a build took away, if it was stopped between its two renames."""
+    if OLD.exists() and not HTML.exists():
+        OLD.rename(HTML)
+    for left_over in (NEW, OLD):
+        shutil.rmtree(left_over, ignore_errors=True)
 
 
 def main() -> None:
     """Assemble the site; exit with a message if the languages differ."""
-    project = tomllib.loads((HERE.parent / "pyproject.toml").read_text("utf-8"))["project"]
+    project = tomllib.loads((DOCS.parent / "pyproject.toml").read_text("utf-8"))["project"]
     site = os.environ.get("DOCS_BASE_URL", project["urls"]["Documentation"]).rstrip("/") + "/"
-    new, old = HTML.with_name("html.new"), HTML.with_name("html.old")
-    if old.exists() and not HTML.exists():  # stopped between the two renames
-        old.rename(HTML)
-    for left_over in (new, old):
-        shutil.rmtree(left_over, ignore_errors=True)
-    for folder in LANGUAGES.values():
+    repair()
+    for folder in FOLDERS:
         ignored = shutil.ignore_patterns(".buildinfo*", ".doctrees", "executed.json")
-        shutil.copytree(WORK / folder, new / folder, ignore=ignored)
+        shutil.copytree(WORK / folder, NEW / folder, ignore=ignored)
 
     pages = {
-        f: {p.relative_to(new / f).as_posix() for p in (new / f).rglob("*.html")}
-        for f in LANGUAGES.values()
+        f: {p.relative_to(NEW / f).as_posix() for p in (NEW / f).rglob("*.html")} for f in FOLDERS
     }
     demand_equal("pages", pages)
-    examples = {
-        f: {n: outputs(new / f, n) for n in pages[f] if "/plot_" in n} for f in LANGUAGES.values()
-    }
+    examples = {f: {n: outputs(NEW / f, n) for n in pages[f] if "/plot_" in n} for f in FOLDERS}
     demand_equal("code, output or figures", examples)
 
-    alternates = "".join(
-        f'<link rel="alternate" hreflang="{tag}" href="{site}{folder}/index.html">\n'
-        for tag, folder in LANGUAGES.items()
-    )
+    source = FOLDERS[0]
     for name in ("index.html", "404.html"):
-        page = Template((HERE / "_root" / name).read_text("utf-8"))
-        (new / name).write_text(page.substitute(site=site, alternates=alternates), "utf-8")
-    (new / "sitemap.xml").write_text(sitemap(site, sorted(pages["en"] - NOT_LISTED)), "utf-8")
-    (new / "robots.txt").write_text(
+        page = Template((DOCS / "_root" / name).read_text("utf-8"))
+        (NEW / name).write_text(page.substitute(site=site, **every_language(site)), "utf-8")
+    (NEW / "sitemap.xml").write_text(sitemap(site, sorted(pages[source] - NOT_LISTED)), "utf-8")
+    (NEW / "robots.txt").write_text(
         f"User-agent: *\nAllow: /\nSitemap: {site}sitemap.xml\n", "utf-8"
     )
-    (new / "build.json").write_text(json.dumps(facts(examples["en"]), indent=1) + "\n", "utf-8")
+    (NEW / "build.json").write_text(json.dumps(facts(examples[source]), indent=1) + "\n", "utf-8")
 
     if HTML.exists():
-        HTML.rename(old)
-    new.rename(HTML)
-    shutil.rmtree(old, ignore_errors=True)
+        HTML.rename(OLD)
+    NEW.rename(HTML)
+    shutil.rmtree(OLD, ignore_errors=True)
     where = os.path.relpath(HTML)
     print(f"\nThe site is in {where}. To look at it: python -m http.server --directory {where}")
+
+
+def every_language(site: str) -> dict[str, str]:
+    """Return what the root page and the 404 page say, once in each language."""
+    path = urlsplit(site).path  # 404.html is shown at any depth, so its links begin at the root
+    links, sentences, descriptions, titles = "", "", [], []
+    for code, language in LANGUAGES.items():
+        # Sphinx has compiled these catalogues.
+        catalogue = gettext.translation("sphinx", DOCS / "theme_locales", [code], fallback=True)
+        _ = catalogue.gettext
+        tag, folder, name = language["tag"], language["folder"], html.escape(language["name"])
+        here = f'<p lang="{tag}">'
+        links += f'{here}<a href="{folder}/index.html" hreflang="{tag}">{name}</a></p>\n'
+        places = {"index.html": _("Start page"), "search.html": _("Search")}
+        ways = [
+            f'<a href="{path}{folder}/{page}" hreflang="{tag}">{text}</a>'
+            for page, text in places.items()
+        ]
+        sentences += f"{here}{_('There is no page at this address.')} {' · '.join(ways)}</p>\n"
+        titles.append(_("Page not found"))
+        descriptions.append(_("Custom autograd Functions and losses for PyTorch."))
+    alternates = "".join(
+        f'<link rel="alternate" hreflang="{tag}" href="{site}{folder}/index.html">\n'
+        for tag, folder in TAGS.items()
+    )
+    folders = {tag.split("-")[0]: folder for tag, folder in TAGS.items()}
+    return {
+        "alternates": alternates,
+        "description": html.escape(" ".join(descriptions)),
+        "folders": json.dumps(folders),
+        "links": links,
+        "path": path,
+        "sentences": sentences,
+        "source": FOLDERS[0],
+        "title": html.escape(" · ".join(titles)),
+    }
 
 
 def outputs(root: Path, page: str) -> dict[str, Any]:
@@ -90,7 +130,7 @@ def outputs(root: Path, page: str) -> dict[str, Any]:
 
 def facts(examples: dict[str, Any]) -> dict[str, Any]:
     """Return what build.json holds."""
-    execution = json.loads((HERE / "gallery" / "execution.json").read_text("utf-8"))["examples"]
+    execution = json.loads((DOCS / "gallery" / "execution.json").read_text("utf-8"))["examples"]
     return {
         "backpass": version("backpass"),
         "commit": commit(),
@@ -99,23 +139,13 @@ def facts(examples: dict[str, Any]) -> dict[str, Any]:
         "sphinx": version("sphinx"),
         "executed": {
             folder: len(json.loads((WORK / folder / "executed.json").read_text("utf-8")))
-            for folder in LANGUAGES.values()
+            for folder in FOLDERS
         },
         "examples": {
             name: {**examples[name], "execution": execution[Path(name).stem]}
             for name in sorted(examples)
         },
     }
-
-
-def commit() -> str | None:
-    """Return the commit, with ``-dirty`` after it where files differ from it; None outside git."""
-    git = ["git", "describe", "--always", "--dirty", "--abbrev=40", "--exclude=*"]
-    try:
-        result = subprocess.run(git, cwd=HERE, capture_output=True, text=True, check=True)
-    except (OSError, subprocess.CalledProcessError):  # no git, or no repository
-        return None
-    return result.stdout.strip()
 
 
 def demand_equal(what: str, found: dict[str, Any]) -> None:
@@ -141,18 +171,12 @@ def sitemap(site: str, pages: list[str]) -> str:
     for page in pages:
         twins = "".join(
             f'<xhtml:link rel="alternate" hreflang="{tag}" href="{site}{folder}/{page}"/>'
-            for tag, folder in LANGUAGES.items()
+            for tag, folder in TAGS.items()
         )
-        lines += [
-            f"<url><loc>{site}{folder}/{page}</loc>{twins}</url>" for folder in LANGUAGES.values()
-        ]
+        lines += [f"<url><loc>{site}{folder}/{page}</loc>{twins}</url>" for folder in FOLDERS]
     return "\n".join([*lines, "</urlset>", ""])
 
 
 def sha256(data: bytes) -> str:
     """Return the digest in hexadecimal."""
     return hashlib.sha256(data).hexdigest()
-
-
-if __name__ == "__main__":
-    main()

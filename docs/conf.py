@@ -16,26 +16,27 @@ project = "backpass"
 author = "The backpass authors"
 project_copyright = f"2026, {author}"
 language = os.environ.get("DOCS_LANGUAGE", "en")
-languages = {"en": ("en", "English"), "zh_CN": ("zh-cn", "简体中文")}
+languages = tomllib.loads((HERE / "languages.toml").read_text("utf-8"))
 
 extensions = [
     "sphinx.ext.autodoc", "sphinx.ext.intersphinx", "sphinx.ext.napoleon", "myst_parser",
     "sphinx_copybutton", "sphinx_gallery.gen_gallery",
-    "benchmarks", "bilingual", "downloads", "execution", "gallery_pages", "inventories", "mathml", "theme_labels", "zh_search",
+    "benchmarks", "bilingual", "downloads", "execution", "gallery_pages", "glossary_page", "inventories", "mathml", "theme_labels", "translation_status", "zh_search",
 ]  # fmt: skip
 exclude_patterns = ["_build", "_root", "recorded", "gallery/**/*.ipynb", "gallery/**/*.py"]
 templates_path = ["_templates"]
 nitpicky = True
 
-smartquotes_action = "qDe" if language == "en" else "D"  # Chinese quotes are typed by hand
+smartquotes_action = languages[language]["smartquotes"]
 smartquotes_excludes = {"languages": [], "builders": ["man", "text"]}
 
 html_theme = "furo"
 html_title = "backpass"
 html_static_path = ["_static"]
 html_css_files = ["backpass.css"]
+html_js_files = ["backpass.js"]
 html_favicon = "_static/favicon.svg"
-html_baseurl = f"{site}{languages[language][0]}/"
+html_baseurl = f"{site}{languages[language]['folder']}/"
 html_math_renderer = "mathml"
 html_copy_source = html_show_sourcelink = False
 html_theme_options = {"top_of_page_buttons": []}
@@ -48,6 +49,10 @@ html_context = {"site": site}
 locale_dirs = ["locales", "theme_locales"]
 gettext_compact = False
 gettext_location = False  # lines of generated files: they would change with every output
+
+linkcheck_ignore = [r"https?://(localhost|127\.0\.0\.1|\[::1\]|([\w.-]+\.)?example\.)", site]
+linkcheck_anchors_ignore_for_url = [r"https://github\.com/"]  # a script makes its anchors
+linkcheck_timeout, linkcheck_retries, linkcheck_rate_limit_timeout = 20, 2, 60
 
 myst_enable_extensions = ["attrs_inline", "colon_fence", "deflist", "dollarmath"]
 autodoc_member_order = "bysource"

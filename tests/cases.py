@@ -28,8 +28,8 @@ class Case:
         twin: What a user would write with torch alone; dtypes follow it, also under autocast.
         shapes: Rows of input shapes, ``None`` for an argument that is left out. The first row is
             the ordinary one, the others have sizes 0 and 1 in every dimension.
-        saved: From the inputs to those of them that are kept for backward, and to the number of
-            elements that are kept besides.
+        saved: From the inputs and keywords to those inputs that are kept for backward, and to the
+            number of bytes that are kept besides.
         keywords: The keyword arguments to try.
         surrogate: The function whose derivative is taken instead; ``None`` for an exact gradient.
         dtypes: The accepted dtypes.
@@ -103,6 +103,46 @@ def _content_twin(
     return weight * F.mse_loss(input, target, reduction=reduction)
 
 
+def _gram_mse(input: Tensor, target: Tensor, scale: float = 1.0, **keywords: Any) -> Tensor:
+    return _mean_square(_gram(input, scale) - target, **keywords)
+
+
+def _gram_mse_twin(input: Tensor, target: Tensor, scale: float = 1.0, **keywords: Any) -> Tensor:
+    return _content_twin(_gram_twin(input, scale), target, **keywords)
+
+
+def _gram_mse_saved(input: Tensor, target: Tensor, **_: Any) -> tuple[tuple[Tensor, ...], int]:
+    return (input,) if input.requires_grad else (), target.nbytes
+
+
+def _style_saved(
+    input: Tensor, target: Tensor, reduction: str = "mean", **_: Any
+) -> tuple[tuple[Tensor, ...], int]:
+    kept, size = _gram_mse_saved(input, target)
+    return (*kept, target) if reduction == "none" else kept, size
+
+
+def _variation(input: Tensor, p: int = 2, reduction: str = "mean") -> Tensor:
+    total = input.new_zeros(())
+    for difference in _differences(input):
+        count = max(1, difference.numel()) if reduction == "mean" else 1
+        total = total + (difference.abs() if p == 1 else difference.square()).sum() / count
+    return total
+
+
+def _differences(input: Tensor) -> tuple[Tensor, Tensor]:
+    return input[..., 1:, :] - input[..., :-1, :], input[..., 1:] - input[..., :-1]
+
+
+def _weighted_variation(input: Tensor, weight: float = 1.0, **keywords: Any) -> Tensor:
+    return weight * _variation(input, **keywords)
+
+
+def _variation_saved(input: Tensor, p: int = 2, **_: Any) -> tuple[tuple[Tensor, ...], int]:
+    signs = sum(difference.numel() for difference in _differences(input))
+    return ((), signs) if p == 1 else ((input,), 0)
+
+
 def _normalisation(input: Tensor) -> float:
     return 1 / max(1, prod(input.shape[1:]))
 
@@ -126,6 +166,8 @@ _LINEAR = [
     ((2, 1, 4, 3), (1, 3), (1,)),
     *(((n, i), (o, i), (o,)) for n, i, o in product((0, 1, 2), repeat=3)),
 ]
+_PICTURES = [(2, 3, 4), (3, 4), (2, 2, 4, 3), *product((0, 1, 2), repeat=3)]
+_POWERS = ({}, {"p": 1}, {"reduction": "sum"}, {"p": 1, "reduction": "sum"})
 _REDUCTIONS = ({"reduction": "none"}, {}, {"weight": -3.0}, {"reduction": "sum", "weight": 0.5})
 
 CASES = (
@@ -134,8 +176,16 @@ CASES = (
         reference=_gram,
         twin=_gram_twin,
         shapes=[(shape,) for shape in _FEATURES],
-        saved=lambda input: ((input,), 0),
+        saved=lambda input, **_: ((input,), 0),
         keywords=({}, {"scale": -0.3}),
+    ),
+    Case(
+        operation=functions.gram_mse,
+        reference=_gram_mse,
+        twin=_gram_mse_twin,
+        shapes=[(shape, (*shape[:2], shape[1])) for shape in _FEATURES],
+        saved=_gram_mse_saved,
+        keywords=({}, {"scale": -0.3}, {"scale": 0.5, "reduction": "sum"}),
     ),
     Case(
         operation=functions.linear,
@@ -153,7 +203,7 @@ CASES = (
         reference=lambda input: torch.where(input > 0, input, 0),
         twin=F.relu,
         shapes=[(shape,) for shape in _ANY],
-        saved=lambda input: ((), input.numel()),
+        saved=lambda input: ((), input.nbytes),
     ),
     Case(
         operation=functions.round_straight_through,
@@ -164,11 +214,19 @@ CASES = (
         surrogate=torch.clone,
     ),
     Case(
+        operation=functions.total_variation,
+        reference=_variation,
+        twin=_variation,
+        shapes=[(shape,) for shape in _PICTURES],
+        saved=_variation_saved,
+        keywords=_POWERS,
+    ),
+    Case(
         operation=losses.content_loss,
         reference=_content,
         twin=_content_twin,
         shapes=[(shape, shape) for shape in _ANY],
-        saved=lambda input, target: ((input, target), 0),
+        saved=lambda input, target, **_: ((input, target), 0),
         keywords=_REDUCTIONS,
         forward_mode=True,
     ),
@@ -177,10 +235,18 @@ CASES = (
         reference=_style,
         twin=_style_twin,
         shapes=[(shape, (*shape[:2], shape[1])) for shape in _FEATURES],
-        saved=lambda input, target: (
-            (input, target) if input.requires_grad else (target,),
-            target.numel(),
-        ),
+        saved=_style_saved,
         keywords=_REDUCTIONS,
+    ),
+    Case(
+        operation=losses.total_variation_loss,
+        reference=_weighted_variation,
+        twin=_weighted_variation,
+        shapes=[(shape,) for shape in _PICTURES],
+        saved=_variation_saved,
+        keywords=[
+            {"weight": weight, **power}
+            for weight, power in zip((1, -3.0, 0.5, 2.0), _POWERS, strict=True)
+        ],
     ),
 )

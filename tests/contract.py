@@ -256,7 +256,10 @@ def check_backward_by_hand(case: Case, operation: Operation) -> None:
         output = operation(*inputs, **keywords)
         if isinstance(output.grad_fn, BackwardCFunction):
             cotangent = torch.ones_like(output)
-            by_hand = output.grad_fn.apply(cotangent)
+            others = [
+                torch.zeros(m.shape, dtype=m.dtype) for m in output.grad_fn._input_metadata[1:]
+            ]
+            by_hand = output.grad_fn.apply(cotangent, *others)
             by_hand = by_hand if isinstance(by_hand, tuple) else (by_hand,)
             tensors = tuple(g for g in by_hand if g is not None)
             assert_close(tensors, _gradients(output, inputs, cotangent))
@@ -300,9 +303,9 @@ def check_saved(case: Case, operation: Operation) -> None:
 
         with saved_tensors_hooks(pack, lambda tensor: tensor):
             operation(*inputs, **keywords)
-        expected, elements = case.saved(*inputs)
+        expected, size = case.saved(*inputs, **keywords)
         assert {x.data_ptr() for x in kept} == {x.data_ptr() for x in expected}, "other inputs kept"
-        assert sum(x.nbytes for x in owned) == elements * inputs[0].itemsize, "other bytes kept"
+        assert sum(x.nbytes for x in owned) == size, "other bytes kept"
 
 
 CHECKS = tuple(value for name, value in list(globals().items()) if name.startswith("check_"))

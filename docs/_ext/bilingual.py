@@ -17,13 +17,13 @@ def add_twins(
     site, suffix = app.config.html_context["site"], app.builder.out_suffix  # type: ignore[attr-defined]
     context["twins"] = [
         {
-            "tag": code.replace("_", "-"),
-            "label": label,
-            "url": f"{site}{folder}/{pagename}{suffix}",
-            "href": f"{context['content_root']}../{folder}/{pagename}{suffix}",
+            "tag": language["tag"],
+            "label": language["name"],
+            "url": f"{site}{language['folder']}/{pagename}{suffix}",
+            "href": f"{context['content_root']}../{language['folder']}/{pagename}{suffix}",
             "current": code == app.config.language,
         }
-        for code, (folder, label) in app.config.languages.items()
+        for code, language in app.config.languages.items()
     ]
 
 

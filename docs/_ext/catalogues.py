@@ -1,9 +1,9 @@
-"""Update the catalogues of the translations, or check that they are complete and up to date.
+"""Update the catalogues of the translations, or check that they are complete, current and right.
 
 ``catalogues.py [check] TEMPLATES``: TEMPLATES is the folder of .pot files that ``gettext`` wrote.
 """
 
-import re
+import os
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -11,25 +11,17 @@ from pathlib import Path
 
 import polib
 
-LOCALES = Path(__file__).parents[1] / "locales"
-LANGUAGES = ("zh_CN",)
-# Mathematics, literals, roles and links alone need no translation.
-MARKUP = re.compile(
-    r":[\w:-]+:`[^`]*`|\{[\w:-]+\}`[^`]*`|``[^`]*``|`[^`]*`|\$\$?[^$]*\$?\$|https?://\S+|!?\[\]\([^)]*\)"
-)
-TEX = re.compile(r"\\[A-Za-z]+|\\\\")
-WORDS = re.compile(r"[A-Za-z]{2,} [A-Za-z]{2,}")
+import sources
+from catalogue_rules import faults, needs_translation
 
-
-def needs_translation(message: str) -> bool:
-    """Say whether a message has words of its own."""
-    if (
-        TEX.search(message)
-        and not MARKUP.search(message)
-        and not WORDS.search(TEX.sub("", message))
-    ):
-        return False
-    return bool(re.search(r"[A-Za-z]{2,}", MARKUP.sub("", message)))
+DOCS = Path(__file__).parents[1]
+LOCALES = DOCS / "locales"
+THEME = DOCS / "theme_locales"
+LANGUAGES = [code for code in sources.LANGUAGES if code != sources.SOURCE]
+# The dates and names of the tools would change with every run.
+KEPT = {
+    "Project-Id-Version", "Language", "MIME-Version", "Content-Type", "Content-Transfer-Encoding",
+}  # fmt: skip
 
 
 def update(templates: Path, locales: Path) -> None:
@@ -47,39 +39,74 @@ def update(templates: Path, locales: Path) -> None:
                 catalogue.remove(entry)
             for entry in catalogue:
                 entry.flags = [flag for flag in entry.flags if flag == "fuzzy"]
-            # The dates and names of the tools would change with every run.
-            kept = {
-                "Project-Id-Version",
-                "Language",
-                "MIME-Version",
-                "Content-Type",
-                "Content-Transfer-Encoding",
-            }
-            catalogue.metadata = {k: v for k, v in catalogue.metadata.items() if k in kept}
+            catalogue.metadata = {k: v for k, v in catalogue.metadata.items() if k in KEPT}
             catalogue.header, catalogue.metadata_is_fuzzy = "", 0
             catalogue.save()
 
 
-def problems(templates: Path, locales: Path) -> Iterator[str]:
-    """Yield what keeps a catalogue from being complete: missing, fuzzy and stale messages."""
+def problems(templates: Path, locales: Path, theme: Path) -> Iterator[str]:
+    """Yield each problem with its file and line, the message, and what to do."""
     for language in LANGUAGES:
         folder = locales / language / "LC_MESSAGES"
-        for template in sorted(templates.rglob("*.pot")):
-            name = template.relative_to(templates).with_suffix(".po")
-            wanted = {entry.msgid for entry in polib.pofile(str(template))}
-            found = (
-                {e.msgid: e for e in polib.pofile(str(folder / name))}
-                if (folder / name).is_file()
-                else {}
-            )
-            for message in sorted(wanted | set(found)):
-                entry = found.get(message)
-                if message not in wanted:
-                    yield f"{language}/{name}: no longer on the page: {message[:70]!r}"
-                elif entry is not None and "fuzzy" in entry.flags:
-                    yield f"{language}/{name}: fuzzy: {message[:70]!r}"
-                elif needs_translation(message) and not (entry and entry.msgstr):
-                    yield f"{language}/{name}: not translated: {message[:70]!r}"
+        names = {p.relative_to(templates).with_suffix(".po") for p in templates.rglob("*.pot")}
+        found = {p.relative_to(folder) for p in folder.rglob("*.po")}
+        for name in sorted(found - names):
+            yield f"{shown(folder / name)}:1: no page has this catalogue; run `nox -s messages`"
+        for name in sorted(names):
+            template = polib.pofile(str(templates / name.with_suffix(".pot")))
+            yield from incomplete(folder / name, {entry.msgid for entry in template})
+        for path in sorted([*folder.rglob("*.po"), *theme.glob(f"{language}/**/*.po")]):
+            yield from wrong(path, language)
+
+
+def incomplete(path: Path, wanted: set[str]) -> Iterator[str]:
+    """Yield what a page says and its catalogue does not, and what the catalogue has too much."""
+    catalogue = polib.pofile(str(path)) if path.is_file() else polib.POFile()
+    entries = {entry.msgid: entry for entry in catalogue if not entry.obsolete}
+    for message in sorted(wanted - entries.keys()):
+        if needs_translation(message):
+            yield problem(path, 1, "missing", message, "run `nox -s messages`, then translate it")
+    for message in sorted(entries.keys() - wanted):
+        line = entries[message].linenum
+        yield problem(path, line, "stale: not on the page", message, "run `nox -s messages`")
+
+
+def wrong(path: Path, language: str) -> Iterator[str]:
+    """Yield what is wrong inside one catalogue."""
+    for entry in polib.pofile(str(path)):
+        at = (path, entry.linenum)
+        if entry.obsolete:
+            yield problem(*at, "obsolete", entry.msgid, "run `nox -s messages`, or delete it")
+        elif entry.fuzzy:
+            advice = "compare it with the English text, then delete the mark `fuzzy`"
+            yield problem(*at, "fuzzy", entry.msgid, advice)
+        elif entry.msgstr:
+            for fault in faults(entry.msgid, entry.msgstr, language):
+                yield problem(*at, fault.rule, entry.msgid, fault.advice)
+        elif needs_translation(entry.msgid):
+            yield problem(*at, "not translated", entry.msgid, "fill its msgstr")
+    if language.startswith("zh"):
+        yield from typography(path)
+
+
+def typography(path: Path, kind: str = "po") -> Iterator[str]:
+    """Yield what autocorrect would set in another way."""
+    import autocorrect_py  # noqa: PLC0415  (pages are built without it)
+
+    for line in autocorrect_py.lint_for(path.read_text("utf-8"), kind).lines:
+        yield problem(path, line.line, "typography", line.old.strip(), f"write {line.new.strip()}")
+
+
+def problem(path: Path, line: int, rule: str, message: str, advice: str) -> str:
+    """Return one line: where, what, and what to do."""
+    short = " ".join(message.split())
+    short = short if len(short) <= 70 else f"{short[:69]}…"
+    return f"{shown(path)}:{line}: {rule}: {short!r}; {advice}"
+
+
+def shown(path: Path) -> str:
+    """Return a path as seen from where the command runs."""
+    return Path(os.path.relpath(path)).as_posix()
 
 
 def main(*arguments: str) -> int:
@@ -88,7 +115,7 @@ def main(*arguments: str) -> int:
     if "check" not in arguments:
         update(templates, LOCALES)
         return 0
-    found = list(problems(templates, LOCALES))
+    found = list(problems(templates, LOCALES, THEME))
     print("\n".join([*found, f"{len(found)} problems in the catalogues"]))
     return 1 if found else 0
 

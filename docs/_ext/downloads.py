@@ -15,8 +15,9 @@ from sphinx.errors import ExtensionError
 from sphinx_gallery.notebook import jupyter_notebook, save_notebook
 from sphinx_gallery.py_source_parser import Block, split_code_and_text_blocks
 
-from catalogues import needs_translation
+from catalogue_rules import needs_translation
 from gallery_pages import is_example
+from sources import SOURCE
 
 MARKER = re.compile(r"\s*(?:[*-] |#\. |\d+\. |\.\. (?:note|warning|tip|seealso):: )*")
 RAW = re.compile(r"\s*\.\. (?:math|code-block|recorded|_)")
@@ -148,7 +149,7 @@ def write_downloads(app: Sphinx, exception: Exception | None) -> None:
         missing: list[str] = []
         script = Path(app.srcdir, f"{docname}.py")
         source, blocks = localise(script, messages, missing.append)
-        if app.config.language != "en":
+        if app.config.language != SOURCE:
             untranslated += [f"{docname}: {message[:70]!r}" for message in missing]
         target = Path(app.outdir, docname)
         target.with_suffix(".py").write_text(source, "utf-8")

@@ -11,7 +11,6 @@ import os
 import platform
 import random
 import shutil
-import subprocess
 from collections.abc import Iterable
 from datetime import UTC, datetime
 from importlib.metadata import version
@@ -25,6 +24,7 @@ from sphinx.errors import ExtensionError
 from sphinx.util import logging
 
 from gallery_pages import is_example
+from sources import commit
 
 logger = logging.getLogger(__name__)
 executed: list[str] = []
@@ -49,16 +49,6 @@ def digest(root: Path, files: Iterable[Path], settings: object) -> str:
             + hashlib.sha256(file.read_bytes()).digest()
         )
     return sha.hexdigest()
-
-
-def commit(root: Path) -> str | None:
-    """Return the commit, with ``-dirty`` after it where files differ from it; None outside git."""
-    command = ["git", "describe", "--always", "--dirty", "--abbrev=12", "--exclude=*"]
-    try:
-        result = subprocess.run(command, cwd=root, capture_output=True, text=True, check=True)
-    except (OSError, subprocess.CalledProcessError):  # no git, or no repository
-        return None
-    return result.stdout.strip()
 
 
 def today() -> str:
@@ -107,7 +97,7 @@ def keep_records(app: Sphinx) -> None:
         "python": platform.python_version(),
         "torch": version("torch").split("+")[0],
         "backpass": version("backpass"),
-        "commit": commit(Path(app.confdir)),
+        "commit": commit(),
         "date": today(),
     }
     marks = {m.name.removesuffix(".py.md5"): m for m in sorted(gallery.glob("**/*.py.md5"))}

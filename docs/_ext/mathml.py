@@ -27,9 +27,10 @@ def visit_block(self: HTML5Translator, node: nodes.math_block) -> None:
     tex = node.astext().strip()
     if r"\\" in tex and r"\begin" not in tex:
         tex = rf"\begin{{aligned}}{tex}\end{{aligned}}"
-    # A region that scrolls must be reachable with the keyboard, and then needs a name.
+    # What scrolls must be reachable with the keyboard, and then needs a name. It is a group, since
+    # a region would be a landmark, of which each needs a name of its own.
     label = _("Formula")
-    attributes: dict[str, Any] = {"role": "region", "tabindex": "0", "aria-label": label}
+    attributes: dict[str, Any] = {"role": "group", "tabindex": "0", "aria-label": label}
     self.body.append(self.starttag(node, "div", CLASS="math-block", **attributes))
     if node["number"]:
         self.body.append(f'<span class="eqno">({get_node_equation_number(self, node)})')

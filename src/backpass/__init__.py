@@ -8,9 +8,9 @@ from types import ModuleType
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from backpass import functions, graph, legacy, losses, modules
+    from backpass import functions, graph, legacy, losses, modules, style
 
-__all__ = ["functions", "graph", "legacy", "losses", "modules"]
+__all__ = ["functions", "graph", "legacy", "losses", "modules", "style"]
 __version__ = "0.1.0"
 
 

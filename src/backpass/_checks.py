@@ -10,6 +10,7 @@ import torch
 from torch import Tensor
 
 Reduction: TypeAlias = Literal["mean", "sum", "none"]
+ToANumber: TypeAlias = Literal["mean", "sum"]
 
 REAL = (torch.float16, torch.bfloat16, torch.float32, torch.float64)
 COMPLEX = (torch.complex64, torch.complex128)
@@ -82,21 +83,35 @@ def reduction(name: str, value: str) -> None:
         raise ValueError(f"{name}: expected reduction 'mean', 'sum' or 'none', got {value!r}")
 
 
-def autocast(tensor: Tensor) -> Tensor:
+def to_a_number(name: str, value: str) -> None:
+    """Demand a reduction that leaves one number."""
+    if value not in get_args(ToANumber):
+        raise ValueError(f"{name}: expected reduction 'mean' or 'sum', got {value!r}")
+
+
+def power(name: str, value: int) -> None:
+    """Demand the power of an absolute or of a squared difference."""
+    if value not in (1, 2):
+        raise ValueError(f"{name}: expected p to be 1 or 2, got {value!r}")
+
+
+def autocast(tensor: Tensor, dtype: torch.dtype | None = None) -> Tensor:
     """Cast as autocast casts the operands of a matrix product; ``float64`` is left as it is.
+
+    ``dtype`` replaces autocast's own: ``torch.float32`` is that of its losses.
 
     ``torch.amp.custom_fwd`` would do this, but cannot be combined with ``setup_context``
     (pytorch/pytorch#132388): use it instead as soon as that is fixed.
     """
-    return tensor.to(_autocast_dtype(tensor))
+    return tensor.to(_autocast_dtype(tensor, dtype))
 
 
-def _autocast_dtype(tensor: Tensor) -> torch.dtype:
+def _autocast_dtype(tensor: Tensor, dtype: torch.dtype | None = None) -> torch.dtype:
     device = tensor.device.type
     eligible = tensor.is_floating_point() and tensor.dtype != torch.float64
     # Of the meta device torch does not even answer whether autocast is enabled.
     if eligible and torch.amp.is_autocast_available(device) and torch.is_autocast_enabled(device):
-        return torch.get_autocast_dtype(device)
+        return dtype or torch.get_autocast_dtype(device)
     return tensor.dtype
 
 

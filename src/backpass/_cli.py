@@ -1,22 +1,33 @@
 """The ``backpass`` command; a subcommand imports its module only when it is called."""
 
 import argparse
+import importlib
 from collections.abc import Sequence
 
 import backpass
 
+COMMANDS = {"stylize": "paint a picture, or a folder of them, in the style of others"}
+
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command and return its exit status."""
+    listed = "\n".join(f"  {name:<10}{what}" for name, what in COMMANDS.items())
     parser = argparse.ArgumentParser(
         prog="backpass",
         description="Custom autograd Functions and losses for PyTorch, with proved gradients.",
-        epilog=f"Documentation: {_documentation()}",
+        epilog=f"commands:\n{listed}\n\nDocumentation: {_documentation()}",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("--version", action="version", version=f"%(prog)s {backpass.__version__}")
-    parser.parse_args(argv)
-    parser.print_help()
-    return 0
+    parser.add_argument("command", nargs="?", choices=COMMANDS, metavar="command")
+    parser.add_argument("arguments", nargs=argparse.REMAINDER, help="see backpass COMMAND --help")
+    parsed = parser.parse_args(argv)
+    if parsed.command is None:
+        parser.print_help()
+        return 0
+    command = importlib.import_module(f"backpass._{parsed.command}")
+    status: int = command.main(parsed.arguments)
+    return status
 
 
 def _documentation() -> str:

@@ -35,6 +35,7 @@ MESSAGES = {
     "A paragraph.": "一段话。",
     "Here is the number.": "数字在这里。",
 }
+ASSEMBLE = "import sys; sys.path.insert(0, 'docs'); import assemble; assemble.main()"
 INDEX = "# Start\n\n```{toctree}\ngallery/index\n```\n"
 
 
@@ -53,7 +54,14 @@ class Project:
         ):
             shutil.copytree(ROOT / name, root / name, ignore=shutil.ignore_patterns("__pycache__"))
         shutil.copytree(ROOT / "docs" / "theme_locales", root / "docs" / "theme_locales")
-        for name in ("docs/conf.py", "docs/assemble.py", "pyproject.toml", "constraints.txt"):
+        for name in (
+            "docs/assemble.py",
+            "docs/build.py",
+            "docs/conf.py",
+            "docs/languages.toml",
+            "pyproject.toml",
+            "constraints.txt",
+        ):
             shutil.copy(ROOT / name, root / name)
         self.example = root / "examples" / "1_part" / "plot_one.py"
         self.example.parent.mkdir(parents=True)
@@ -126,7 +134,7 @@ def test_the_second_language_executes_nothing_and_the_assembled_site_is_equal(bu
     assert "一个说出结果的标题" in project.page("zh-cn")
     script = project.root / "docs/_build/work/zh-cn/gallery/1_part/plot_one.py"
     assert "# 数字在这里。\nx = torch.tensor" in script.read_text("utf-8")
-    result = project.run("docs/assemble.py")
+    result = project.run("-c", ASSEMBLE)
     assert result.returncode == 0, result.stderr
     assert "The site is in docs/_build/html" in result.stdout
     record = json.loads((project.root / "docs/_build/html/build.json").read_text("utf-8"))
@@ -138,14 +146,14 @@ def test_the_second_language_executes_nothing_and_the_assembled_site_is_equal(bu
     html.rename(html.with_name("html.old"))
     page = project.root / "docs/_build/work/zh-cn/index.html"
     page.rename(page.with_name("elsewhere.html"))
-    assert "expected zh-cn to have the same pages as en" in project.run("docs/assemble.py").stderr
+    assert "expected zh-cn to have the same pages as en" in project.run("-c", ASSEMBLE).stderr
     assert (html / "zh-cn/index.html").is_file()
     page.with_name("elsewhere.html").rename(page)
 
     # A planted difference keeps the site from being published, and the old one stays.
     page = project.root / "docs/_build/work/zh-cn/gallery/1_part/plot_one.html"
     page.write_text(page.read_text("utf-8").replace("3.0\n", "99.5\n"), "utf-8")
-    result = project.run("docs/assemble.py")
+    result = project.run("-c", ASSEMBLE)
     assert result.returncode == 1
     assert "expected zh-cn to have the same code, output or figures as en" in result.stderr
     assert "99.5" not in (
@@ -232,7 +240,7 @@ def test_a_removed_example_leaves_no_page(built, tmp_path):
     assert project.build().returncode == 0
     assert project.executed() == ["plot_two"]
     assert project.build("zh_CN").returncode == 0
-    result = project.run("docs/assemble.py")
+    result = project.run("-c", ASSEMBLE)
     assert result.returncode == 0, result.stderr
     assert not list((project.root / "docs/_build/html").rglob("plot_one.*"))
     assert len(list((project.root / "docs/_build/html").rglob("plot_two.ipynb"))) == 2

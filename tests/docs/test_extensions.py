@@ -9,6 +9,7 @@ from sphinx.errors import ExtensionError
 import bilingual
 import gallery_pages
 import inventories
+import sources
 import theme_labels
 import zh_search
 
@@ -65,7 +66,7 @@ def test_twins_are_relative_and_name_the_current_language():
     class App:
         class config:
             html_context = {"site": "https://example.org/"}
-            languages = {"en": ("en", "English"), "zh_CN": ("zh-cn", "简体中文")}
+            languages = sources.LANGUAGES
             language = "zh_CN"
 
         class builder:

@@ -474,7 +474,7 @@ def test_the_picture_is_announced():
     name = "grad_fn: AddBackward0 () float64"
     assert region.attrib == {
         "class": "backpass-graph",
-        "role": "region",
+        "role": "group",
         "aria-label": name,
         "tabindex": "0",
         "style": "overflow-x: auto",

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 from functools import cache
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 from bs4 import BeautifulSoup
 
-HTML = Path(__file__).parents[2] / "docs" / "_build" / "html"
-LANGUAGES = {"en": "en", "zh-CN": "zh-cn"}
+import sources
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+HTML = sources.DOCS / "_build" / "html"
+LANGUAGES = {language["tag"]: language["folder"] for language in sources.LANGUAGES.values()}
 
 
 @cache

@@ -88,10 +88,7 @@ class _GramMatrix(Function):
     @staticmethod
     def backward(ctx: Any, grad_output: Tensor) -> tuple[Tensor, None]:
         (input,) = ctx.saved_tensors
-        # Of two halves the sum stays finite in float16 wherever the cotangent is.
-        half = grad_output / 2
-        grad_features = _scaled_product(half + half.mT, _features(input), 2 * ctx.scale)
-        return grad_features.reshape(input.shape), None
+        return pull_back(grad_output, input, ctx.scale), None
 
     @staticmethod
     def vmap(
@@ -103,11 +100,19 @@ class _GramMatrix(Function):
         return output.unflatten(0, batch.shape[:2]), 0
 
 
+def pull_back(cotangent: Tensor, input: Tensor, scale: float) -> Tensor:
+    """Turn a cotangent of the Gram matrices into that of the features, with one product."""
+    # Of two halves the sum stays finite in float16 wherever the cotangent is.
+    half = cotangent / 2
+    product = _scaled_product(half + half.mT, _features(input), 2 * scale)
+    return product.reshape(input.shape)
+
+
 def _features(input: Tensor) -> Tensor:
     return input.reshape(*input.shape[:2], prod(input.shape[2:]))
 
 
 def _scaled_product(left: Tensor, right: Tensor, scale: float) -> Tensor:
-    # With beta=0 the first argument is never read: it only carries the result's shape and dtype.
-    ignored = left.new_empty(left.shape[0], left.shape[1], right.shape[2])
+    # With beta=0 the first argument is never read: one number, broadcast, costs no memory.
+    ignored = left.new_empty(1)
     return torch.baddbmm(ignored, left, right, beta=0, alpha=scale)

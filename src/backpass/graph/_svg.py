@@ -145,7 +145,7 @@ def _document(graph: "Graph", canvas: _Canvas) -> str:
     title = escape(f"grad_fn: {root.name} {summary(root.outputs)}")
     width, height = canvas.width + 2 * MARGIN, canvas.height + 2 * MARGIN
     head = (
-        f'<div class="backpass-graph" role="region" aria-label="{title}" tabindex="0" '
+        f'<div class="backpass-graph" role="group" aria-label="{title}" tabindex="0" '
         'style="overflow-x: auto">\n'
         f'<svg xmlns="http://www.w3.org/2000/svg" role="img" width="{width:.0f}" '
         f'height="{height:.0f}" viewBox="{-MARGIN} {-MARGIN} {width:.0f} {height:.0f}" '

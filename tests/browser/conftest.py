@@ -1,0 +1,123 @@
+"""One browser for all tests; every page is visited once per theme, and the tests read what was seen."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, field
+
+import pytest
+from browser import CHROMEDRIVER, CHROMIUM, DESKTOP, PHONE, THEMES, Browser, serving
+from built_site import HTML, LANGUAGES, pages
+
+REQUIRED = "BACKPASS_BROWSER"
+
+
+def pytest_collection_modifyitems(items):
+    if CHROMIUM and CHROMEDRIVER:
+        return
+    lacking = (
+        "no chromium or no chromedriver; on Debian: apt-get install chromium chromium-driver, "
+        "elsewhere name them in CHROMIUM and CHROMEDRIVER"
+    )
+    if os.environ.get(REQUIRED) == "required":
+        pytest.exit(f"{lacking} ({REQUIRED}=required)", returncode=1)
+    for item in items:
+        item.add_marker(pytest.mark.skip(reason=lacking))
+
+
+@dataclass
+class Visit:
+    """What one page showed in one theme."""
+
+    title: str
+    language: str
+    background: str
+    switch: dict[str, str]
+    violations: list[str]
+    console: list[str]
+    elsewhere: list[str]
+    phone: list[str] = field(default_factory=list)
+    sideways: list[str] = field(default_factory=list)
+
+
+FACTS = """
+const links = document.querySelectorAll(".languages a[hreflang]");
+return [document.title, document.documentElement.lang, getComputedStyle(document.body).backgroundColor,
+  Object.fromEntries([...links].map((link) => [link.hreflang, link.href]))];
+"""
+# What may scroll by itself on a phone; nothing else may, the window least of all.
+SIDEWAYS = """
+const boxes = [...document.querySelectorAll("body *")].filter((box) => box.scrollWidth > box.clientWidth
+  && /auto|scroll/.test(getComputedStyle(box).overflowX)
+  && !box.matches("pre, .table-wrapper, .math-block, .backpass-graph, .sidebar-scroll"));
+const page = document.scrollingElement;
+return [...(page.scrollWidth > innerWidth ? [page] : []), ...boxes].map(
+  (box) => `${box.tagName}.${box.className}: ${box.scrollWidth} > ${box.clientWidth}`);
+"""
+
+
+def visit(browser: Browser, page: str, theme: str) -> Visit:
+    browser.open(page)
+    seen = Visit(*browser.run(FACTS), browser.axe(), [], [])
+    if theme == "light":
+        browser.resize(PHONE)
+        seen.phone = browser.axe()
+        seen.sideways = browser.run(SIDEWAYS)
+        browser.resize(DESKTOP)
+    seen.console = browser.console()
+    own = (browser.origin + "/", "data:")
+    seen.elsewhere = [address for address in browser.requests() if not address.startswith(own)]
+    return seen
+
+
+@pytest.fixture(scope="session")
+def started(tmp_path_factory):
+    assert (HTML / "build.json").is_file(), "no site: build it with `nox -s docs` first"
+    with serving() as site, Browser.start(site, tmp_path_factory.mktemp("chromium")) as browser:
+        yield browser
+
+
+@pytest.fixture
+def browser(started):
+    started.reset()
+    return started
+
+
+@pytest.fixture(params=LANGUAGES.values())
+def folder(request):
+    return request.param
+
+
+@pytest.fixture(scope="session")
+def visits(started, request):
+    """Every page in every theme, and the page at the root as readers without JavaScript see it."""
+    found = {}
+    names = [f"{folder}/{page}" for folder in LANGUAGES.values() for page in pages(folder)]
+    for theme in THEMES:
+        started.reset()
+        started.prefer(theme=theme)
+        for page in [*names, "404.html"]:
+            found[page, theme] = visit(started, page, theme)
+    request.config.stash[SUMMARY] = found
+    return found
+
+
+SUMMARY = pytest.StashKey[dict]()
+
+
+def pytest_terminal_summary(terminalreporter, config):
+    found = config.stash.get(SUMMARY, None)
+    if not found:
+        return
+    count, seen = len({page for page, _ in found}), found.values()
+    phones = sum(1 for _, theme in found if theme == "light")
+    terminalreporter.section("pages x checks")
+    for line in (
+        f"{count} pages x {len(THEMES)} themes x axe: {sum(len(v.violations) for v in seen)} violations",
+        f"{phones} pages at {PHONE[0]} px x axe: {sum(len(v.phone) for v in seen)} violations",
+        f"{phones} pages at {PHONE[0]} px x width: {sum(bool(v.sideways) for v in seen)} scroll sideways",
+        f"{count} pages x {len(THEMES)} themes x console: {sum(len(v.console) for v in seen)} messages",
+        f"{count} pages x {len(THEMES)} themes x requests: {sum(len(v.elsewhere) for v in seen)} to another host",
+        f"{count} pages x language switch: {sum(len(v.switch) for (_, t), v in found.items() if t == 'light')} links followed",
+    ):
+        terminalreporter.write_line(line)

@@ -1,0 +1,92 @@
+"""The whole site can be used without a mouse."""
+
+import pytest
+from browser import PHONE
+from selenium.webdriver.common.keys import Keys
+
+PAGES = ["index.html", "gallery/1_functions/plot_relu.html", "reference/functions.html"]
+FOCUS = """
+const focus = document.activeElement, box = focus.getBoundingClientRect();
+return {tag: focus.tagName, name: focus.className, id: focus.id, href: focus.href || "",
+  inside: focus.closest("article, .sidebar-drawer, .toc-drawer")?.className ?? "",
+  article: !!focus.closest("article"), x: box.x, y: box.y, width: box.width, height: box.height,
+  seen: box.right > 0 && box.left < innerWidth && box.bottom > 0 && box.top < innerHeight};
+"""
+
+
+def tab(browser):
+    browser.press(Keys.TAB)
+    return browser.run(FOCUS)
+
+
+def walk(browser, most):
+    """Press Tab until the focus leaves the page; return where it was."""
+    stops = []
+    while len(stops) < most and (stop := tab(browser))["tag"] != "BODY":
+        stops.append(stop)
+    return stops
+
+
+@pytest.mark.parametrize("size", ["desktop", "phone"])
+def test_tab_first_reaches_the_link_that_skips_to_the_content(browser, folder, size):
+    if size == "phone":
+        browser.resize(PHONE)
+    browser.open(f"{folder}/{PAGES[1]}")
+    first = tab(browser)
+    assert "skip-to-content" in first["name"]
+    browser.wait(lambda: browser.run(FOCUS)["seen"])
+    browser.press(Keys.ENTER)
+    assert tab(browser)["article"]
+
+
+def test_the_menu_opens_with_the_keyboard_on_a_phone_and_leads_to_a_page(browser, folder):
+    browser.resize(PHONE)
+    browser.open(f"{folder}/index.html")
+    while tab(browser)["id"] != "__navigation":
+        assert browser.run(FOCUS)["tag"] != "BODY", "Tab does not reach the menu"
+    assert not browser.one(".sidebar-brand").is_displayed()
+    browser.press(Keys.SPACE)
+    browser.wait(lambda: browser.one(".sidebar-brand").is_displayed())
+    browser.wait(lambda: browser.run(FOCUS)["inside"] == "sidebar-drawer")
+    while "guide/index.html" not in (stop := tab(browser))["href"]:
+        assert stop["inside"] == "sidebar-drawer", "the focus leaves the open menu"
+    browser.press(Keys.ENTER)
+    browser.wait(lambda: browser.page == f"{folder}/guide/index.html")
+
+
+@pytest.mark.parametrize("menu", ["__navigation", "__toc"])
+def test_escape_closes_a_menu_and_the_focus_returns(browser, folder, menu):
+    browser.resize(PHONE)
+    browser.open(f"{folder}/{PAGES[1]}")
+    while tab(browser)["id"] != menu:
+        assert browser.run(FOCUS)["tag"] != "BODY", "Tab does not reach the menu"
+    browser.press(Keys.SPACE)
+    assert browser.run(FOCUS)["inside"].endswith("-drawer")
+    browser.press(Keys.ESCAPE)
+    assert browser.run(FOCUS)["id"] == menu
+    assert not browser.run(f"return document.getElementById('{menu}').checked")
+    assert not browser.all("[inert]")
+
+
+def test_the_search_is_reached_and_sent_with_the_keyboard(browser, folder):
+    browser.open(f"{folder}/index.html")
+    while "sidebar-search" not in tab(browser)["name"]:
+        assert browser.run(FOCUS)["tag"] != "BODY", "Tab does not reach the search"
+    browser.press("gradcheck", Keys.ENTER)
+    browser.wait(lambda: browser.page == f"{folder}/search.html")
+    browser.wait(lambda: browser.all(".search a"))
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_every_stop_of_the_focus_is_in_sight_and_marked(browser, folder, page):
+    browser.resize(PHONE if page == PAGES[0] else (1400, 900))
+    browser.open(f"{folder}/{page}")
+    count = 0
+    while (stop := tab(browser))["tag"] != "BODY":
+        count += 1
+        assert stop["seen"], f"{stop} is out of sight"
+        marked = browser.driver.get_screenshot_as_base64()
+        browser.run("window.left = document.activeElement; left.blur()")
+        assert browser.driver.get_screenshot_as_base64() != marked, f"{stop} looks as without focus"
+        browser.run("left.focus({focusVisible: true, preventScroll: true})")
+    assert count > 10
