@@ -41,10 +41,10 @@ html_math_renderer = "mathml"
 html_copy_source = html_show_sourcelink = False
 html_theme_options = {"top_of_page_buttons": []}
 html_sidebars = {"**": [
-    "sidebar/brand.html", "sidebar/languages.html", "sidebar/search.html",
+    "sidebar/brand.html", "sidebar/languages.html", "sidebar/versions.html", "sidebar/search.html",
     "sidebar/scroll-start.html", "sidebar/navigation.html", "sidebar/scroll-end.html",
 ]}  # fmt: skip
-html_context = {"site": site}
+html_context = {"site": site, "versioned": "DOCS_VERSIONED" in os.environ}
 
 locale_dirs = ["locales", "theme_locales"]
 gettext_compact = False

@@ -16,7 +16,7 @@ for (const [name, selector] of [["__navigation", ".sidebar-drawer"], ["__toc", "
   box.addEventListener("change", () => {
     const others = ".skip-to-content, .mobile-header, .content, .sidebar-drawer, .toc-drawer";
     for (const other of document.querySelectorAll(others)) other.inert = box.checked && other !== menu;
-    if (box.checked) menu.querySelector("a").focus();
+    if (box.checked) [...menu.querySelectorAll("a")].find((link) => link.offsetParent).focus();
   });
   menu.addEventListener("click", (event) => { if (event.target.closest("a")) close(); });
   addEventListener("keydown", (event) => { if (event.key === "Escape") close(); });

@@ -141,6 +141,17 @@ class Browser:
         (found,) = self.all(selector)
         return found
 
+    def click(self, element):
+        """Scroll at once to an element, for the theme scrolls smoothly, and click it."""
+        self.run("arguments[0].scrollIntoView({block: 'center', behavior: 'instant'})", element)
+        element.click()
+
+    def still(self):
+        """Wait until nothing moves."""
+        self.driver.execute_async_script(
+            "Promise.allSettled(document.getAnimations().map((a) => a.finished)).then(arguments[0])"
+        )
+
     def press(self, *keys):
         for key in keys:
             ActionChains(self.driver, duration=0).send_keys(key).perform()
