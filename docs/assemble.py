@@ -22,6 +22,7 @@ from urllib.parse import urlsplit
 from bs4 import BeautifulSoup
 
 sys.path.insert(0, str(Path(__file__).parent / "_ext"))
+from llms import llms
 from sources import DOCS, LANGUAGES, commit
 
 WORK, HTML = DOCS / "_build" / "work", DOCS / "_build" / "html"
@@ -63,6 +64,7 @@ def main() -> None:
     (NEW / "robots.txt").write_text(
         f"User-agent: *\nAllow: /\nSitemap: {site}sitemap.xml\n", "utf-8"
     )
+    (NEW / "llms.txt").write_text(llms(NEW, site), "utf-8")
     (NEW / "build.json").write_text(json.dumps(facts(examples[source]), indent=1) + "\n", "utf-8")
 
     if HTML.exists():

@@ -111,17 +111,6 @@ def _gram_mse_twin(input: Tensor, target: Tensor, scale: float = 1.0, **keywords
     return _content_twin(_gram_twin(input, scale), target, **keywords)
 
 
-def _gram_mse_saved(input: Tensor, target: Tensor, **_: Any) -> tuple[tuple[Tensor, ...], int]:
-    return (input,) if input.requires_grad else (), target.nbytes
-
-
-def _style_saved(
-    input: Tensor, target: Tensor, reduction: str = "mean", **_: Any
-) -> tuple[tuple[Tensor, ...], int]:
-    kept, size = _gram_mse_saved(input, target)
-    return (*kept, target) if reduction == "none" else kept, size
-
-
 def _variation(input: Tensor, p: int = 2, reduction: str = "mean") -> Tensor:
     total = input.new_zeros(())
     for difference in _differences(input):
@@ -184,7 +173,7 @@ CASES = (
         reference=_gram_mse,
         twin=_gram_mse_twin,
         shapes=[(shape, (*shape[:2], shape[1])) for shape in _FEATURES],
-        saved=_gram_mse_saved,
+        saved=lambda input, target, **_: ((input,) if input.requires_grad else (), target.nbytes),
         keywords=({}, {"scale": -0.3}, {"scale": 0.5, "reduction": "sum"}),
     ),
     Case(
@@ -235,7 +224,10 @@ CASES = (
         reference=_style,
         twin=_style_twin,
         shapes=[(shape, (*shape[:2], shape[1])) for shape in _FEATURES],
-        saved=_style_saved,
+        saved=lambda input, target, **_: (
+            (input, target) if input.requires_grad else (target,),
+            target.nbytes,
+        ),
         keywords=_REDUCTIONS,
     ),
     Case(

@@ -141,17 +141,6 @@ class Browser:
         (found,) = self.all(selector)
         return found
 
-    def click(self, element):
-        """Scroll at once to an element, for the theme scrolls smoothly, and click it."""
-        self.run("arguments[0].scrollIntoView({block: 'center', behavior: 'instant'})", element)
-        element.click()
-
-    def still(self):
-        """Wait until nothing moves."""
-        self.driver.execute_async_script(
-            "Promise.allSettled(document.getAnimations().map((a) => a.finished)).then(arguments[0])"
-        )
-
     def press(self, *keys):
         for key in keys:
             ActionChains(self.driver, duration=0).send_keys(key).perform()
@@ -159,7 +148,9 @@ class Browser:
     def prefer(self, theme=None, languages=None):
         """Set what the reader prefers: a theme, languages."""
         if theme:
-            features = [{"name": "prefers-color-scheme", "value": theme}]
+            # Without motion, what a test sees does not depend on when it looks.
+            preferences = {"prefers-color-scheme": theme, "prefers-reduced-motion": "reduce"}
+            features = [{"name": name, "value": value} for name, value in preferences.items()]
             self.cdp("Emulation.setEmulatedMedia", features=features)
         if languages:
             agent = self.run("return navigator.userAgent")

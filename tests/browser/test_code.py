@@ -17,7 +17,7 @@ def copied(browser, block):
         permissions=["clipboardReadWrite", "clipboardSanitizedWrite"],
     )
     button = browser.run("return arguments[0].parentElement.querySelector('.copybtn')", block)
-    browser.click(button)
+    button.click()
     browser.wait(lambda: "success" in button.get_attribute("class"))
     return browser.driver.execute_async_script(
         "const done = arguments[0]; navigator.clipboard.readText().then(done, (e) => done('' + e))"
@@ -43,7 +43,7 @@ def download(browser, link, folder):
     """Click a link, and return the file that arrives."""
     folder.mkdir()
     browser.cdp("Browser.setDownloadBehavior", behavior="allow", downloadPath=str(folder))
-    browser.click(link)
+    link.click()
     (arrived,) = browser.wait(
         lambda: [f for f in folder.iterdir() if f.suffix != ".crdownload" and f.stat().st_size]
     )

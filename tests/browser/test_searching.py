@@ -22,7 +22,8 @@ def search(browser, folder, query):
     browser.open(f"{folder}/index.html")
     browser.one(".sidebar-search").send_keys(query, Keys.ENTER)
     browser.wait(lambda: browser.page == f"{folder}/search.html")
-    browser.wait(lambda: browser.run("return Search.output && Search._pulse_status < 0"))
+    # Sphinx replaces the title, and with it the moving dots, when the list is complete.
+    browser.wait(lambda: browser.run("return Search.dots && !Search.title.contains(Search.dots)"))
     links = browser.run("return [...document.querySelectorAll('.search a')].map((a) => a.href)")
     return [re.split("[?#]", link.removeprefix(f"{browser.site}{folder}/"))[0] for link in links]
 

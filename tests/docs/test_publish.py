@@ -60,6 +60,6 @@ def test_a_repair_of_an_old_release_leaves_stable_alone(site, served):
 
 @pytest.mark.parametrize("name", ["v0.3.0rc1", "v1", "../x", "main", ""])
 def test_another_name_is_refused(site, served, name):
-    with pytest.raises(SystemExit, match="expected dev or a tag such as v0.2.1, got"):
+    with pytest.raises(SystemExit, match="expected dev or a tag"):
         publish.publish(site("en/index.html"), served, name)
     assert not (served / "versions.json").exists()

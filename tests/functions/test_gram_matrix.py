@@ -7,6 +7,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 from torch.testing import assert_close
+from torch.utils._python_dispatch import TorchDispatchMode
 
 from backpass.functions import gram_matrix
 from helpers import Operations, exactly
@@ -16,6 +17,19 @@ seeds = st.integers(0, 2**16)
 
 def features(*shape, seed=0, dtype=torch.float64):
     return torch.randn(shape, dtype=dtype, generator=torch.Generator().manual_seed(seed))
+
+
+class Results(TorchDispatchMode):
+    """Keep every tensor that an operation returns."""
+
+    def __init__(self):
+        super().__init__()
+        self.made = []
+
+    def __torch_dispatch__(self, operation, types, arguments=(), keywords=None):
+        result = operation(*arguments, **keywords or {})
+        self.made.append(result)
+        return result
 
 
 def test_two_orthogonal_channels_have_a_diagonal_matrix():
@@ -67,6 +81,17 @@ def test_the_backward_is_one_product_where_that_of_autograd_is_two():
             torch.autograd.grad(y, x, torch.ones_like(y))
         counted.append(operations.products)
     assert counted == [1, 2]
+
+
+def test_the_backward_makes_no_tensor_of_the_features_size_but_the_gradient():
+    x = features(1, 3, 50).requires_grad_()
+    gram = gram_matrix(x)
+    with Results() as results:
+        torch.autograd.grad(gram, x, torch.ones_like(gram))
+    storages = [result.untyped_storage() for result in results.made]
+    given = x.untyped_storage().data_ptr()
+    large = {s.data_ptr() for s in storages if s.nbytes() >= x.nbytes} - {given}
+    assert len(large) == 1
 
 
 @pytest.mark.parametrize("batched", [False, True], ids=["plain", "vmap"])

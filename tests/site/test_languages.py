@@ -1,7 +1,9 @@
 """Both languages have the same pages, code, outputs, figures and links, and name each other."""
 
 import re
+from collections import Counter
 
+import pytest
 from built_site import HTML, LANGUAGES, pages, parse
 
 HAN = re.compile(r"[\u3400-\u9fff]")
@@ -14,7 +16,10 @@ def test_both_languages_have_the_same_pages():
 
 def test_only_the_first_language_executed_examples(build):
     assert build["executed"]["zh-cn"] == 0
-    assert len(build["examples"]) == 15
+    scripts = HTML.parents[2].glob("examples/*/plot_*.py")
+    assert {page.rpartition("/")[2] for page in build["examples"]} == {
+        f"{p.stem}.html" for p in scripts
+    }
 
 
 def test_code_output_and_figures_are_those_of_build_json_in_both_languages(build):
@@ -30,19 +35,59 @@ def test_code_output_and_figures_are_those_of_build_json_in_both_languages(build
             assert found["figures"], f"{page} has no figure"
 
 
-def test_pages_name_their_language_and_their_twins(folder):
+def alternates(soup):
+    return {a["hreflang"]: a["href"] for a in soup.select("link[rel=alternate][hreflang]")}
+
+
+def misnamed(root, folder, page, site):
+    """What is wrong with the addresses that a page gives for itself and for its twins."""
+    soup = parse(root / folder / page)
     tag = next(t for t, f in LANGUAGES.items() if f == folder)
+    own, named = f"{site}{folder}/{page}", alternates(soup)
+    found = [] if soup.html["lang"] == tag else [f"lang is {soup.html['lang']}"]
+    if [c["href"] for c in soup.select("link[rel=canonical]")] != [own]:
+        found.append("canonical is not self")
+    if named.get(tag) != own or set(named) != {*LANGUAGES, "x-default"}:
+        found.append("alternates are not all languages and x-default, with self among them")
+    for twin, address in named.items():
+        file = root / address.removeprefix(site)
+        if not address.startswith(site) or not file.is_file():
+            found.append(f"{twin}: no such page")
+        elif alternates(parse(file)) != named:
+            found.append(f"{twin}: not reciprocal")
+    return found
+
+
+def test_pages_name_their_language_and_their_twins_and_these_name_them(folder):
+    site = re.search(r"Sitemap: (.*)sitemap.xml", (HTML / "robots.txt").read_text("utf-8"))[1]
     for page in pages(folder):
-        soup = parse(HTML / folder / page)
-        assert soup.html["lang"] == tag, page
-        alternates = {
-            a["hreflang"]: a["href"] for a in soup.select("link[rel=alternate][hreflang]")
-        }
-        assert set(alternates) == {*LANGUAGES, "x-default"}, page
-        for twin, address in alternates.items():
-            assert address.endswith(f"/{LANGUAGES.get(twin, 'en')}/{page}"), page
-        canonical = [c["href"] for c in soup.select("link[rel=canonical]")]
-        assert canonical == [alternates[tag]], page
+        assert not misnamed(HTML, folder, page, site), page
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "fault"),
+    [
+        ('rel="canonical" href="https://a.org/en/', 'rel="canonical" href="https://a.org/', "canonical is not self"),
+        ('hreflang="zh-CN" href="https://a.org/zh-cn/p', 'hreflang="zh-CN" href="https://a.org/zh-cn/q', "zh-CN: no such page"),
+        ('hreflang="x-default"', 'hreflang="fr"', "alternates are not all languages and x-default, with self among them"),
+        ('lang="en"', 'lang="zh-CN"', "lang is zh-CN"),
+        ('hreflang="x-default" href="https://a.org/en/', 'hreflang="x-default" href="https://a.org/zh-cn/', "zh-CN: not reciprocal"),
+    ],
+)  # fmt: skip
+def test_a_planted_wrong_address_is_found(old, new, fault, tmp_path):
+    named = {**LANGUAGES, "x-default": "en"}.items()
+    twins = "".join(
+        f'<link rel="alternate" hreflang="{t}" href="https://a.org/{f}/p.html">' for t, f in named
+    )
+    for tag, folder in LANGUAGES.items():
+        (tmp_path / folder).mkdir()
+        canonical = f'<link rel="canonical" href="https://a.org/{folder}/p.html">'
+        text = f'<html lang="{tag}">{canonical}{twins}'
+        assert old in text or folder != "en"
+        (tmp_path / folder / "p.html").write_text(
+            text.replace(old, new) if folder == "en" else text, "utf-8"
+        )
+    assert fault in misnamed(tmp_path, "en", "p.html", "https://a.org/")
 
 
 def test_the_language_switch_is_relative_and_stays_on_the_page(folder):
@@ -55,23 +100,39 @@ def test_the_language_switch_is_relative_and_stays_on_the_page(folder):
 
 def test_links_of_a_page_lead_to_the_same_targets_in_both_languages():
     for page in pages("en"):
-        if page == "genindex.html":  # sorted under the letters of its own language
-            continue
-        english, chinese = (targets(f, page) for f in LANGUAGES.values())
+        english, chinese = (targets(HTML, folder, page) for folder in LANGUAGES.values())
+        assert english, page
         assert english == chinese, page
 
 
-def targets(folder, page):
-    links = parse(HTML / folder / page).select("article a[href]:not(.headerlink)")
-    path = (HTML / folder / page).parent
-    found = []
-    for link in links:
-        file, hash_, fragment = link["href"].partition("#")
-        if not re.match(r"\w+:", file):
-            file = (path / file).resolve().relative_to(HTML / folder).as_posix() if file else page
-        # A fragment made from a heading is in the language of the heading.
-        found.append(file + (hash_ + fragment if "." in fragment else ""))
-    return sorted(found)
+def targets(root, folder, page):
+    """Where the links of a page lead, but for the language switch and the letters of an index."""
+    path = root / folder / page
+    chosen = "a[href]:not(.headerlink):not(.languages a):not(.genindex-jumpbox a)"
+    return Counter(target(link["href"], path, root / folder) for link in parse(path).select(chosen))
+
+
+def target(address, path, folder):
+    file, _, fragment = address.partition("#")
+    if re.match(r"[a-z]+:", file):
+        return address
+    leads = (path.parent / file).resolve() if file else path
+    name = leads.relative_to(folder).as_posix()
+    if not fragment or "." in fragment:
+        return f"{name}#{fragment}"
+    # An anchor that is made of a heading is in the language of the heading: its place counts.
+    anchor = parse(leads).find(id=fragment)
+    return f"{name}#{len(anchor.find_all_previous('section')) + (anchor.name == 'section')}"
+
+
+def test_a_planted_other_target_is_found(tmp_path):
+    text = '<section id="{0}"></section><section id="{1}"></section><a href="{2}">x</a>'
+    for folder, ids in {"en": ("one", "two"), "zh-cn": ("一", "二"), "fr": ("un", "deux")}.items():
+        (tmp_path / folder).mkdir()
+        link = "#" + ids[0 if folder == "fr" else 1]
+        (tmp_path / folder / "p.html").write_text(text.format(*ids, link), "utf-8")
+    assert targets(tmp_path, "en", "p.html") == targets(tmp_path, "zh-cn", "p.html")
+    assert targets(tmp_path, "en", "p.html") != targets(tmp_path, "fr", "p.html")
 
 
 def test_every_chinese_page_is_chinese():

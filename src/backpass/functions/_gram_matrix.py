@@ -102,10 +102,14 @@ class _GramMatrix(Function):
 
 def pull_back(cotangent: Tensor, input: Tensor, scale: float) -> Tensor:
     """Turn a cotangent of the Gram matrices into that of the features, with one product."""
+    product = _scaled_product(_symmetric(cotangent), _features(input), 2 * scale)
+    return product.reshape(input.shape)
+
+
+def _symmetric(cotangent: Tensor) -> Tensor:
     # Of two halves the sum stays finite in float16 wherever the cotangent is.
     half = cotangent / 2
-    product = _scaled_product(half + half.mT, _features(input), 2 * scale)
-    return product.reshape(input.shape)
+    return half + half.mT
 
 
 def _features(input: Tensor) -> Tensor:

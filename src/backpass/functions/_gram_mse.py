@@ -24,7 +24,11 @@ def gram_mse(
 
     :math:`F` is one sample of ``input`` as a matrix with one row for each channel, :math:`s` is
     ``scale``, :math:`A` is ``target_gram``, :math:`n` the number of entries of all matrices (1 for
-    the reduction ``'sum'``) and :math:`\bar{\ell}` the cotangent. Use it for style losses.
+    the reduction ``'sum'``) and :math:`\bar{\ell}` the cotangent. Use it where :math:`A` is
+    made anew at each step: it need not stay alive for the backward. Otherwise it gains nothing
+    measurable on :func:`gram_matrix` and ``torch.nn.functional.mse_loss``, of which
+    :func:`backpass.losses.style_loss` consists: the time is that of the two products, and
+    :math:`D` has the size of the Gram matrices.
 
     Args:
         input: The feature maps.

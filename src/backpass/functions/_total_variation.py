@@ -103,7 +103,7 @@ class _Squared(Function):
     @staticmethod
     def backward(ctx: Any, grad_output: Tensor) -> tuple[Tensor, None]:
         (input,) = ctx.saved_tensors
-        return _spread(2 * grad_output, ctx.reduction, *_differences(input)), None
+        return _spread(grad_output, ctx.reduction, *_differences(input), factor=2), None
 
 
 class _Absolute(Function):
@@ -145,16 +145,18 @@ def _reduce(input: Tensor, reduction: str, vertical: Tensor, horizontal: Tensor)
     return total.to(input.dtype)
 
 
-def _spread(cotangent: Tensor, reduction: str, vertical: Tensor, horizontal: Tensor) -> Tensor:
+def _spread(
+    cotangent: Tensor, reduction: str, vertical: Tensor, horizontal: Tensor, factor: int = 1
+) -> Tensor:
     """Apply the transposed difference operators: each difference has a pixel before and behind."""
     shape = (*horizontal.shape[:-1], vertical.shape[-1])
     count, down, across = _weights(shape, reduction)
     total = vertical.new_zeros(shape, dtype=cotangent.dtype)
-    total[..., 1:, :].add_(vertical, alpha=down)
-    total[..., :-1, :].sub_(vertical, alpha=down)
-    total[..., 1:].add_(horizontal, alpha=across)
-    total[..., :-1].sub_(horizontal, alpha=across)
-    # The count comes last, with the cotangent: alone it would underflow in float16.
+    total[..., 1:, :].add_(vertical, alpha=factor * down)
+    total[..., :-1, :].sub_(vertical, alpha=factor * down)
+    total[..., 1:].add_(horizontal, alpha=factor * across)
+    total[..., :-1].sub_(horizontal, alpha=factor * across)
+    # In float16 the count would underflow without the cotangent, which the factor could overflow.
     return total * (cotangent / count)
 
 

@@ -8,7 +8,7 @@ from torch.nn import functional as F
 
 from backpass import _checks
 from backpass._checks import Reduction
-from backpass.functions import gram_matrix, gram_mse
+from backpass.functions import gram_matrix
 
 
 def style_loss(
@@ -85,10 +85,7 @@ def style_loss(
     _checks.shape("style_loss", "target_gram", target_gram, f"{expected}", holds=fits)
     weight = _checks.number("style_loss", "weight", weight)
     _checks.reduction("style_loss", reduction)
-    if reduction == "none":
-        return weight * F.mse_loss(normalised_gram(input), target_gram, reduction="none")
-    scale = normalisation(input)
-    return weight * gram_mse(input, target_gram, scale=scale, reduction=reduction)
+    return weight * F.mse_loss(normalised_gram(input), target_gram, reduction=reduction)
 
 
 class StyleLoss(nn.Module):
@@ -183,10 +180,5 @@ class StyleRecorder(StyleLoss):
 
 def normalised_gram(features: Tensor) -> Tensor:
     """Divide the Gram matrices by the number of elements of a sample."""
-    return gram_matrix(features, scale=normalisation(features))
-
-
-def normalisation(features: Tensor) -> float:
-    """Return one over the number of elements of a sample."""
     # An empty feature map has the Gram matrix 0, which no factor changes.
-    return 1 / max(1, prod(features.shape[1:]))
+    return gram_matrix(features, scale=1 / max(1, prod(features.shape[1:])))

@@ -37,6 +37,7 @@ def features(network: nn.Module, picture: Tensor, layers: Collection[str]) -> di
         {'1': tensor([[0., 2.]])}
     """
     modules = dict(network.named_modules())
+    wanted = set(layers)
     for layer in layers:
         if layer not in modules:
             named = ", ".join(name for name in modules if name) or "none"
@@ -50,15 +51,16 @@ def features(network: nn.Module, picture: Tensor, layers: Collection[str]) -> di
             if not isinstance(output, Tensor):
                 got = type(output).__name__
                 raise TypeError(f"features: expected layer {layer!r} to return a tensor, got {got}")
-            found.setdefault(layer, (output, output._version))
-            if len(found) == len(set(layers)):
+            found.setdefault(layer, (output, _version(output)))
+            if len(found) == len(wanted):
                 raise _Enough
 
         return hook
 
-    handles = [modules[layer].register_forward_hook(keep(layer)) for layer in set(layers)]
+    handles = [modules[layer].register_forward_hook(keep(layer)) for layer in wanted]
     try:
-        network(picture)
+        if wanted:
+            network(picture)
     except _Enough:
         pass
     finally:
@@ -70,9 +72,14 @@ def features(network: nn.Module, picture: Tensor, layers: Collection[str]) -> di
                 f"features: expected the network to call layer {layer!r}, got a forward without it"
             )
         output, version = found[layer]
-        if output._version != version:
+        if _version(output) != version:
             raise ValueError(
                 f"features: expected the output of layer {layer!r} to be left as it is, got a "
                 "later layer that writes into it; build that layer with inplace=False"
             )
     return {layer: found[layer][0] for layer in layers}
+
+
+def _version(tensor: Tensor) -> int:
+    # Inference mode does not count what is written into a tensor.
+    return 0 if tensor.is_inference() else tensor._version

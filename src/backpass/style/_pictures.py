@@ -1,7 +1,9 @@
 """Pictures in files: what Pillow reads becomes a tensor, and a tensor a file, in one step."""
 
 import os
+import warnings
 from collections.abc import Mapping
+from io import BytesIO
 from os import PathLike
 from pathlib import Path
 
@@ -16,8 +18,6 @@ except ImportError:
     raise ImportError(
         "backpass.style: expected Pillow to be installed, got none; install backpass[style]"
     ) from None
-
-LARGEST = 89_478_485  # pixels; Pillow's own limit, above which a small file can fill the memory
 
 
 def read_picture(path: str | PathLike[str], *, longest: int | None = None) -> Tensor:
@@ -36,22 +36,34 @@ def read_picture(path: str | PathLike[str], *, longest: int | None = None) -> Te
             more than 89 million pixels.
     """
     path = Path(path)
-    with path.open("rb") as file:
+    with path.open("rb") as file, warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of damage that Pillow reads over
+        warnings.simplefilter("error", Image.DecompressionBombWarning)
         try:
             with Image.open(file) as image:
-                _demand_fitting(path, image)
                 if longest is not None:
                     image.draft("RGB", (longest, longest))
-                picture = _rgb(ImageOps.exif_transpose(image))
+                picture = ImageOps.exif_transpose(image)
         except UnidentifiedImageError:
             raise ValueError(
                 f"read_picture: expected a picture, got {path.name} in no known format"
             ) from None
+        except (Image.DecompressionBombWarning, Image.DecompressionBombError):
+            raise ValueError(
+                f"read_picture: expected at most {Image.MAX_IMAGE_PIXELS} pixels, got {path.name} "
+                "with more; shrink it first"
+            ) from None
         # A decoder meets damaged data with almost any exception.
-        except (OSError, SyntaxError, EOFError, IndexError, OverflowError) as error:
+        except Exception as error:  # noqa: BLE001
             raise ValueError(
                 f"read_picture: expected a whole picture, got {path.name}; {error}"
             ) from None
+    if picture.mode == "F":
+        raise ValueError(
+            f"read_picture: expected a picture of whole numbers, got {path.name} of floating-point "
+            "numbers; convert it to 8 or 16 bits"
+        )
+    picture = _rgb(picture)
     if longest is not None:
         picture.thumbnail((longest, longest), Image.Resampling.LANCZOS)
     return _tensor(picture)
@@ -71,7 +83,8 @@ def write_picture(path: str | PathLike[str], picture: Tensor, *, overwrite: bool
         FileExistsError: If the file exists and ``overwrite`` is false.
         OSError: If it cannot be written.
         TypeError: If the picture is not a floating-point tensor.
-        ValueError: If the picture has another shape, or the ending names no format.
+        ValueError: If the picture has another shape, or the ending names no format
+            for colours.
     """
     path = Path(path)
     _checks.floating("write_picture", picture=picture)
@@ -105,12 +118,16 @@ def contact_sheet(pictures: Mapping[str, Tensor], *, columns: int) -> Tensor:
 def writable(path: Path, *, overwrite: bool) -> str:
     """Return the format of a file that may be written, or say why it may not."""
     Image.init()
-    kind = Image.EXTENSION.get(path.suffix.lower())
-    if kind not in Image.SAVE:
+    kind = Image.EXTENSION.get(path.suffix.lower(), "none")
+    try:
+        Image.new("RGB", (16, 16)).save(BytesIO(), kind)  # some formats are only read, or only grey
+    except (KeyError, OSError, ValueError):
         raise ValueError(
-            f"write_picture: expected the ending of a picture's format, got {path.name!r}; "
+            f"write_picture: expected the ending of a format for colours, got {path.name!r}; "
             "name it for example out.png"
-        )
+        ) from None
+    if path.is_dir():
+        raise IsADirectoryError(f"write_picture: expected a file, got the folder {path}")
     if path.exists() and not overwrite:
         raise FileExistsError(
             f"write_picture: expected a new file, got {path} which exists; allow to overwrite it"
@@ -127,20 +144,6 @@ def _image(picture: Tensor) -> Image.Image:
     data = (255 * picture.detach()[0].clamp(0, 1)).round().byte().permute(1, 2, 0)
     height, width = picture.shape[2:]
     return Image.frombytes("RGB", (width, height), bytes(data.flatten().tolist()))
-
-
-def _demand_fitting(path: Path, image: Image.Image) -> None:
-    width, height = image.size
-    if width * height > LARGEST:
-        raise ValueError(
-            f"read_picture: expected at most {LARGEST} pixels, got {path.name} of {width} x "
-            f"{height}; shrink it first"
-        )
-    if image.mode == "F":
-        raise ValueError(
-            f"read_picture: expected a picture of whole numbers, got {path.name} of floating-point "
-            "numbers; convert it to 8 or 16 bits"
-        )
 
 
 def _rgb(image: Image.Image) -> Image.Image:

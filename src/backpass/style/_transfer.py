@@ -1,10 +1,10 @@
 """Style transfer: descend from a picture towards the statistics of other pictures."""
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, Literal, TypeAlias, get_args
+from typing import Any, Literal, TypeAlias, TypeVar, get_args
 
 import torch
 from torch import Tensor, nn
@@ -19,6 +19,7 @@ from backpass.style._networks import efficientnet_lite0
 Layers: TypeAlias = Sequence[str] | Mapping[str, float]
 Colour: TypeAlias = Literal["style", "keep"]
 Optimizer: TypeAlias = Literal["adam", "lbfgs"]
+T = TypeVar("T")
 Criteria: TypeAlias = dict[str, tuple[str, StyleLoss | ContentLoss]]
 
 SMALLEST = 32  # below that the deepest layers have no pixels left to reflect
@@ -37,7 +38,7 @@ class Progress:
         size: The longer side of the picture at this stage, in pixels.
         step: The number of the step at this size, from 1.
         steps: How many steps there are at this size.
-        losses: The weighted losses of ``picture``, by name.
+        losses: The weighted losses, by name, of the canvas from which ``picture`` is cut.
         picture: The picture with the smallest loss at this size so far, ``(1, 3, H, W)``.
     """
 
@@ -190,7 +191,7 @@ class StyleTransfer:
         seed: int = 0,
     ) -> Iterator[Progress]:
         """Do what :meth:`run` does, step by step: each is taken when it is asked for."""
-        styles = [style] if isinstance(style, Tensor) else list(style)
+        styles = [style] if isinstance(style, Tensor) else _several("style", style)
         shares = _shares(style_weights, len(styles))
         stages = _stages(sizes, steps)
         seed = _whole("seed", seed, 0)
@@ -257,7 +258,7 @@ class StyleTransfer:
             optimizer.zero_grad()
             terms = self._evaluate(canvas, criteria)
             loss = torch.stack(list(terms.values())).sum()
-            torch.autograd.backward(loss)
+            torch.autograd.backward(loss, inputs=[canvas])  # an unfrozen network gets none
             if loss.item() < lowest:
                 lowest = loss.item()
                 losses = {name: term.item() for name, term in terms.items()}
@@ -269,7 +270,7 @@ class StyleTransfer:
             if not losses:
                 raise ValueError(
                     "StyleTransfer: expected a finite loss, got NaN or infinity; look for them in "
-                    "the network's weights"
+                    "the network's parameters, or make the weights smaller"
                 )
             if self.optimizer == "adam":  # L-BFGS would lose its history by a clamp
                 with torch.no_grad():
@@ -277,6 +278,12 @@ class StyleTransfer:
             yield losses, best
 
     def _widened(self, picture: Tensor) -> Tensor:
+        height, width = picture.shape[2:]
+        if self.margin >= min(height, width):
+            raise ValueError(
+                f"StyleTransfer: expected a margin smaller than the picture, got {self.margin} for "
+                f"{height} x {width}"
+            )
         return F.pad(picture, [self.margin] * 4, mode="reflect")
 
     def _narrowed(self, canvas: Tensor) -> Tensor:
@@ -348,7 +355,9 @@ def _layers(network: nn.Module, argument: str, layers: Layers | None) -> dict[st
             f"StyleTransfer: expected {argument} to name layers, got {layers!r}; "
             "pass a list of names from network.named_modules()"
         )
-    weights = layers if isinstance(layers, Mapping) else dict.fromkeys(layers, 1.0)
+    weights = (
+        layers if isinstance(layers, Mapping) else dict.fromkeys(_several(argument, layers), 1.0)
+    )
     for layer, weight in weights.items():
         _number(f"weight of {layer!r}", weight, positive=True)
     return dict(weights)
@@ -356,7 +365,7 @@ def _layers(network: nn.Module, argument: str, layers: Layers | None) -> dict[st
 
 def _shares(weights: Sequence[float] | None, count: int) -> list[float]:
     """Return shares that sum to one, equal ones by default."""
-    weights = [1.0] * count if weights is None else list(weights)
+    weights = [1.0] * count if weights is None else _several("style_weights", weights)
     if len(weights) != count or count == 0:
         raise ValueError(
             f"StyleTransfer: expected one style weight for each of one or more styles, got "
@@ -368,14 +377,21 @@ def _shares(weights: Sequence[float] | None, count: int) -> list[float]:
 
 def _stages(sizes: Sequence[int], steps: int | Sequence[int]) -> list[tuple[int, int]]:
     """Return the size and the number of steps of each stage."""
-    sizes = [_whole("size", size, SMALLEST) for size in sizes]
-    counts = [steps] * len(sizes) if isinstance(steps, int) else list(steps)
+    sizes = [_whole("size", size, SMALLEST) for size in _several("sizes", sizes)]
+    counts = [steps] * len(sizes) if isinstance(steps, int) else _several("steps", steps)
     if len(counts) != len(sizes) or not sizes:
         raise ValueError(
             f"StyleTransfer: expected a number of steps for each of one or more sizes, got "
             f"{len(counts)} for {len(sizes)}"
         )
     return [(size, _whole("steps", count, 1)) for size, count in zip(sizes, counts, strict=True)]
+
+
+def _several(argument: str, values: Iterable[T]) -> list[T]:
+    if not isinstance(values, Iterable):
+        got = type(values).__name__  # type: ignore[unreachable]
+        raise TypeError(f"StyleTransfer: expected {argument} to be a list, got {got}")
+    return list(values)
 
 
 def _number(argument: str, value: float, *, positive: bool = False) -> float:
@@ -390,8 +406,9 @@ def _whole(argument: str, value: object, least: int) -> int:
     if isinstance(value, bool) or not isinstance(value, int):
         got = type(value).__name__
         raise TypeError(f"StyleTransfer: expected {argument} to be a whole number, got {got}")
-    if value < least:
-        raise ValueError(f"StyleTransfer: expected {argument} of at least {least}, got {value}")
+    if not least <= value < 2**63:
+        rule = f"of at least {least}" if value < least else "below 2**63"
+        raise ValueError(f"StyleTransfer: expected {argument} {rule}, got {value}")
     return value
 
 
