@@ -106,9 +106,10 @@ def live(session: nox.Session) -> None:
 
 @nox.session(default=False)
 def bench(session: nox.Session) -> None:
-    """Measure the library against what a user would pick instead; write benchmarks/results."""
-    install(session)
-    session.run("python", "benchmarks/gram_matrix.py", *session.posargs)
+    """Measure the library against what a user would pick instead; ``-- style_loss`` only that."""
+    install(session, "bench")
+    for name in session.posargs or sorted(p.stem for p in Path("benchmarks").glob("[!_]*.py")):
+        session.run("python", f"benchmarks/{name}.py")
 
 
 @nox.session(python="3.7", venv_backend="venv", default=False)

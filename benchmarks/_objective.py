@@ -39,7 +39,10 @@ def objective(
     for layer, seen in contents.items():
         weight = CONTENT / seen.square().mean().item()
         terms.append(
-            (layer, ContentLoss(seen, weight=weight) if losses == "ours" else _content(seen, weight))
+            (
+                layer,
+                ContentLoss(seen, weight=weight) if losses == "ours" else _content(seen, weight),
+            )
         )
     calm = TotalVariationLoss(weight=VARIATION) if losses == "ours" else _variation
 

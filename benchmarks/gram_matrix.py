@@ -26,7 +26,9 @@ def measure(rounds: int) -> Iterator[Row]:
             return torch.autograd.grad(gram_matrix(features[None]), features, cotangent[None])[0]
 
         times = interleaved({"plain": plain, "ours": ours}, rounds)
-        found = row(f"{channels} × {side} × {side}", "plain autograd", times["plain"], times["ours"])
+        found = row(
+            f"{channels} × {side} × {side}", "plain autograd", times["plain"], times["ours"]
+        )
         yield found | {"relative_difference": difference(plain(), ours())}
 
 

@@ -63,8 +63,9 @@ def tutorial(content: Tensor, style: Tensor, evaluations: int) -> Tensor:
     return canvas.detach().clamp(0, 1)
 
 
-def one(content: str, style: str, size: int, steps: list[int], loop: str) -> Row:
+def one(content: str, style: str, size: int, loop: str) -> Row:
     """Do one run in this process, and return what it took."""
+    steps = STEPS[: len(ladder(size))]
     photo, drawn = photograph(content), pattern(style, size)
     scaled = F.interpolate(photo, (size, size), mode="bicubic", antialias=True).clamp(0, 1)
     start = perf_counter()
@@ -90,17 +91,17 @@ def fresh(*arguments: object) -> Row:
 def measure(rounds: int) -> Iterator[Row]:
     """Yield one row for each pair of pictures and size; the first pair has an anchor."""
     for size in SIZES:
-        steps = [min(rounds, count) for count in STEPS[: len(ladder(size))]]
         for content, style in PAIRS:
-            ours = fresh(content, style, size, steps, "ours")
-            found = row(f"{content} × {style}, {size} × {size}", None, None, [ours["ms"]])
-            theirs = None
-            if (content, style) == PAIRS[0]:
-                theirs = fresh(content, style, size, steps, "tutorial")
-                found = row(found["label"], "tutorial’s loop", [theirs["ms"]], [ours["ms"]])
-            both = [theirs and theirs[key] for key in ("peak", "loss")]
-            columns = {"Peak memory, MB": [both[0], ours["peak"]], "Loss": [both[1], ours["loss"]]}
-            yield found | {"columns": columns}
+            loops = ["tutorial", "ours"] if (content, style) == PAIRS[0] else ["ours"]
+            runs = [[fresh(content, style, size, loop) for loop in loops] for _ in range(rounds)]
+            *theirs, ours = ([run["ms"] for run in each] for each in zip(*runs, strict=True))
+            label = f"{content} × {style}, {size} × {size}"
+            yield row(label, "tutorial’s loop", theirs[0] if theirs else None, ours) | {
+                "columns": {
+                    "Peak memory, MB": [run["peak"] for run in runs[-1]],
+                    "Loss": [run["loss"] for run in runs[-1]],
+                }
+            }
 
 
 def provenance() -> Row:
@@ -137,4 +138,4 @@ if __name__ == "__main__":
     if sys.argv[1:2] == ["--one"]:
         print(json.dumps(one(*json.loads(sys.argv[2]))))
     else:
-        main("style_transfer", measure, label="Pictures", rounds=max(STEPS), more=provenance)
+        main("style_transfer", measure, label="Pictures", rounds=1, more=provenance)

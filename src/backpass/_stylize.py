@@ -315,7 +315,9 @@ def _demand_writable(output: Path, *, force: bool) -> None:
     """Refuse before the work what would be refused after it."""
     from backpass.style._pictures import writable  # noqa: PLC0415
 
-    writable(output, overwrite=force)
+    if output.exists() and not force:
+        raise FileExistsError(f"expected a new file, got {output} which exists; add --force")
+    writable(output, overwrite=True)
     probe = output.with_name(f".{output.name}.{os.getpid()}")
     try:
         probe.touch()
