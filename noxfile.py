@@ -39,7 +39,8 @@ def tests(session: nox.Session) -> None:
     coverage = ["--cov", "--cov-report=term"]
     prose = ["README.md", "README.zh-CN.md", "docs/index.md", "docs/guide", "docs/migration"]
     doctests = ["--doctest-modules", "--doctest-glob=*.md"]
-    default = [*coverage, *doctests, "src", "tests", *prose, "--ignore=tests/site"]
+    elsewhere = ["--ignore=tests/site", "--ignore=tests/browser"]
+    default = [*coverage, *doctests, "src", "tests", *prose, *elsewhere]
     environment = {"OMP_NUM_THREADS": "1", "MPLBACKEND": "Agg"}
     session.run("pytest", *(session.posargs or default), env=environment)
     if not session.posargs:
@@ -52,6 +53,15 @@ def site(session: nox.Session) -> None:
     """Prove the built site: equal languages, working search, no broken link."""
     install(session, "site", package=False)
     session.run("pytest", "tests/site", "--confcutdir=tests/site", *session.posargs)
+
+
+@nox.session(default=False)
+def browser(session: nox.Session) -> None:
+    """Prove the built site in Chromium, which must be installed; without it, all is skipped."""
+    install(session, "browser", package=False)
+    axe = nox.project.dependency_groups(PYPROJECT, "axe")
+    session.install("-c", "constraints.txt", "--no-deps", *axe)  # for its JavaScript alone
+    session.run("pytest", "tests/browser", "--confcutdir=tests/browser", *session.posargs)
 
 
 @nox.session

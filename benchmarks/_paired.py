@@ -11,7 +11,7 @@ import os
 import platform
 import statistics
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from time import perf_counter
@@ -115,14 +115,13 @@ def peak_megabytes_of_process() -> float:
 
 def main(
     name: str,
-    measure: Callable[[int], Iterator[Row]],
-    *,
-    label: str,
+    compare: Callable[..., Iterator[Row]],
+    cases: Iterable[Sequence[Any]],
     rounds: int,
-    ours: str = "backpass",
-    more: Callable[[], Row] = dict,
+    after: Callable[[], Row] = dict,
+    **heads: str,
 ) -> None:
-    """Measure, print each row as it comes, and write ``results/<name>.json`` in one step.
+    """Compare all cases, print each row as it comes, and write ``results/<name>.json``.
 
     ``label`` heads the first column, ``ours`` that of our times. The page translates both, and the
     names of anchors and further columns, unless they are code between backquotes.
@@ -131,11 +130,12 @@ def main(
     parser.add_argument("--rounds", type=int, default=rounds, help="(%(default)s)")
     rounds = parser.parse_args().rounds
     rows = []
-    for each in measure(rounds):
-        figures = ", ".join(f"{key} {value}" for key, value in each.items() if key != "label")
-        print(f"{name}: {each['label']}: {figures}", flush=True)
-        rows.append(each)
-    record = {"label": label, "ours": ours, **origin(), "rounds": rounds, **more(), "rows": rows}
+    for case in cases:
+        for found in compare(rounds, *case):
+            figures = ", ".join(f"{key} {found[key]}" for key in list(found)[1:])
+            print(f"{name}: {found['label']}: {figures}", flush=True)
+            rows.append(found)
+    record = {**heads, **origin(), "rounds": rounds, **after(), "rows": rows}
     write(RESULTS / f"{name}.json", record)
 
 

@@ -9,37 +9,36 @@ from torch.nn import functional as F
 
 from backpass.functions import linear, relu
 
-Operation = Callable[..., Tensor]
+CASES = [
+    (relu, F.relu, [(64, 128, 128)]),
+    (relu, F.relu, [(256, 64, 64)]),
+    (relu, F.relu, [(64, 256, 256)]),
+    (linear, F.linear, [(64, 784), (100, 784), (100,)]),
+    (linear, F.linear, [(256, 1024), (1024, 1024), (1024,)]),
+]
 
 
-def cases() -> Iterator[tuple[str, str, Operation, Operation, list[Tensor]]]:
-    """Yield each label, anchor, pair of operations, and their arguments."""
+def compare(
+    rounds: int,
+    ours: Callable[..., Tensor],
+    theirs: Callable[..., Tensor],
+    shapes: list[tuple[int, ...]],
+) -> Iterator[Row]:
+    """Yield the row of one function and the shapes of its arguments."""
     generator = torch.Generator().manual_seed(0)
-    for shape in [(1, 64, 128, 128), (1, 256, 64, 64), (1, 64, 256, 256)]:
-        label = f"`relu`, {' × '.join(map(str, shape))}"
-        yield label, "`F.relu`", F.relu, relu, [torch.randn(shape, generator=generator)]
-    for rows, inputs, outputs in [(64, 784, 100), (256, 1024, 1024)]:
-        label = f"`linear`, {rows} × {inputs} → {outputs}"
-        shapes = [(rows, inputs), (outputs, inputs), (outputs,)]
-        tensors = [torch.randn(shape, generator=generator) for shape in shapes]
-        yield label, "`F.linear`", F.linear, linear, tensors
+    tensors = [torch.randn(shape, generator=generator, requires_grad=True) for shape in shapes]
+    cotangent = torch.ones_like(theirs(*tensors))
 
+    def step(function: Callable[..., Tensor]) -> tuple[Tensor, ...]:
+        return torch.autograd.grad(function(*tensors), tensors, cotangent)
 
-def measure(rounds: int) -> Iterator[Row]:
-    """Yield one row for each case."""
-    for label, anchor, theirs, ours, tensors in cases():
-        arguments = [tensor.requires_grad_() for tensor in tensors]
-        cotangent = torch.ones_like(theirs(*arguments))
-
-        def step(operation: Operation) -> tuple[Tensor, ...]:
-            return torch.autograd.grad(operation(*arguments), arguments, cotangent)
-
-        times = interleaved({"theirs": lambda: step(theirs), "ours": lambda: step(ours)}, rounds)
-        pairs = zip(step(theirs), step(ours), strict=True)
-        yield row(label, anchor, times["theirs"], times["ours"]) | {
-            "relative_difference": max(difference(*pair) for pair in pairs)
-        }
+    times = interleaved({"theirs": lambda: step(theirs), "ours": lambda: step(ours)}, rounds)
+    sizes = "; ".join(" × ".join(map(str, shape)) for shape in shapes[:2])
+    name = ours.__name__
+    yield row(f"`{name}`, {sizes}", f"`F.{name}`", times["theirs"], times["ours"]) | {
+        "relative_difference": max(map(difference, step(theirs), step(ours)))
+    }
 
 
 if __name__ == "__main__":
-    main("built_ins", measure, label="Operation", rounds=101)
+    main("built_ins", compare, CASES, rounds=101, label="Operation", ours="backpass")

@@ -88,20 +88,18 @@ def fresh(*arguments: object) -> Row:
     return json.loads(subprocess.run(command, check=True, capture_output=True).stdout)
 
 
-def measure(rounds: int) -> Iterator[Row]:
-    """Yield one row for each pair of pictures and size; the first pair has an anchor."""
-    for size in SIZES:
-        for content, style in PAIRS:
-            loops = ["tutorial", "ours"] if (content, style) == PAIRS[0] else ["ours"]
-            runs = [[fresh(content, style, size, loop) for loop in loops] for _ in range(rounds)]
-            *theirs, ours = ([run["ms"] for run in each] for each in zip(*runs, strict=True))
-            label = f"{content} × {style}, {size} × {size}"
-            yield row(label, "tutorial’s loop", theirs[0] if theirs else None, ours) | {
-                "columns": {
-                    "Peak memory, MB": [run["peak"] for run in runs[-1]],
-                    "Loss": [run["loss"] for run in runs[-1]],
-                }
-            }
+def compare(rounds: int, size: int, content: str, style: str) -> Iterator[Row]:
+    """Yield the row of one size and pair of pictures; the first pair has an anchor."""
+    loops = ["tutorial", "ours"] if (content, style) == PAIRS[0] else ["ours"]
+    runs = [[fresh(content, style, size, loop) for loop in loops] for _ in range(rounds)]
+    *theirs, ours = ([run["ms"] for run in each] for each in zip(*runs, strict=True))
+    label = f"{content} × {style}, {size} × {size}"
+    yield row(label, "tutorial’s loop", theirs[0] if theirs else None, ours) | {
+        "columns": {
+            "Peak memory, MB": [run["peak"] for run in runs[-1]],
+            "Loss": [run["loss"] for run in runs[-1]],
+        }
+    }
 
 
 def provenance() -> Row:
@@ -138,4 +136,6 @@ if __name__ == "__main__":
     if sys.argv[1:2] == ["--one"]:
         print(json.dumps(one(*json.loads(sys.argv[2]))))
     else:
-        main("style_transfer", measure, label="Pictures", rounds=1, more=provenance)
+        cases = [(size, *pair) for size in SIZES for pair in PAIRS]
+        heads = {"label": "Pictures", "ours": "backpass"}
+        main("style_transfer", compare, cases, rounds=1, after=provenance, **heads)

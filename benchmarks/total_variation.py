@@ -18,30 +18,25 @@ def sliced(picture: Tensor, p: int) -> Tensor:
     return vertical.square().mean() + horizontal.square().mean()
 
 
-def measure(rounds: int) -> Iterator[Row]:
-    """Yield one row for each power and size."""
-    for p in (2, 1):
-        for side in (256, 512):
-            generator = torch.Generator().manual_seed(0)
-            picture = torch.rand(1, 3, side, side, generator=generator).requires_grad_()
-            forwards = {
-                "plain": lambda: sliced(picture, p),
-                "ours": lambda: total_variation(picture, p=p),
-            }
-            plain, ours = steps = [
-                lambda forward=forward: torch.autograd.grad(forward(), picture)[0]
-                for forward in forwards.values()
-            ]
-            times = interleaved({"plain": plain, "ours": ours}, rounds)
-            label = f"p = {p}, 3 × {side} × {side}"
-            yield row(label, "plain autograd", times["plain"], times["ours"]) | {
-                "relative_difference": difference(plain(), ours()),
-                "columns": {
-                    "Saved, MB": [saved_megabytes(each, picture) for each in forwards.values()],
-                    "Peak, MB": [peak_megabytes(step) for step in steps],
-                },
-            }
+def compare(rounds: int, p: int, side: int) -> Iterator[Row]:
+    """Yield the row of one power and size."""
+    generator = torch.Generator().manual_seed(0)
+    picture = torch.rand(1, 3, side, side, generator=generator).requires_grad_()
+    losses = [lambda: sliced(picture, p), lambda: total_variation(picture, p=p)]
+    plain, ours = steps = [
+        lambda loss=loss: torch.autograd.grad(loss(), picture)[0] for loss in losses
+    ]
+    times = interleaved({"plain": plain, "ours": ours}, rounds)
+    label = f"p = {p}, 3 × {side} × {side}"
+    yield row(label, "plain autograd", times["plain"], times["ours"]) | {
+        "relative_difference": difference(plain(), ours()),
+        "columns": {
+            "Saved, MB": [saved_megabytes(loss, picture) for loss in losses],
+            "Peak, MB": [peak_megabytes(step) for step in steps],
+        },
+    }
 
 
 if __name__ == "__main__":
-    main("total_variation", measure, label="Picture", rounds=101)
+    cases = [(2, 256), (2, 512), (1, 256), (1, 512)]
+    main("total_variation", compare, cases, rounds=101, label="Picture", ours="backpass")

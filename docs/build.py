@@ -37,6 +37,8 @@ def main(builder: str = "html") -> None:
     try:
         BUILD.mkdir(exist_ok=True)
         with FileLock(BUILD / "lock", timeout=0):
+            if damaged := [fault for path in catalogues("*") for fault in damage(path)]:
+                sys.exit("\n".join(damaged))
             assemble.repair()
             if builder == "html":
                 for code, language in LANGUAGES.items():
@@ -70,8 +72,6 @@ def run(*arguments: object) -> None:
 
 def sphinx(builder: str, language: str, out: Path, *options: str) -> None:
     """Run one Sphinx build, in which every warning is an error."""
-    if damaged := [fault for path in catalogues(language) for fault in damage(path)]:
-        sys.exit("\n".join(damaged))
     doctrees = BUILD / "doctrees" / f"{builder}-{language}"
     unfinished = doctrees / "unfinished"
     if unfinished.exists():

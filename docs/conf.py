@@ -21,7 +21,7 @@ languages = tomllib.loads((HERE / "languages.toml").read_text("utf-8"))
 extensions = [
     "sphinx.ext.autodoc", "sphinx.ext.intersphinx", "sphinx.ext.napoleon", "myst_parser",
     "sphinx_copybutton", "sphinx_gallery.gen_gallery",
-    "benchmarks", "bilingual", "downloads", "execution", "gallery_pages", "glossary_page", "inventories", "mathml", "theme_labels", "translation_status", "zh_search",
+    "archives", "benchmarks", "bilingual", "descriptions", "downloads", "execution", "gallery_pages", "glossary_page", "inventories", "mathml", "repository_links", "theme_labels", "translation_status", "zh_search",
 ]  # fmt: skip
 exclude_patterns = ["_build", "_root", "recorded", "gallery/**/*.ipynb", "gallery/**/*.py"]
 templates_path = ["_templates"]
@@ -44,7 +44,7 @@ html_sidebars = {"**": [
     "sidebar/brand.html", "sidebar/languages.html", "sidebar/versions.html", "sidebar/search.html",
     "sidebar/scroll-start.html", "sidebar/navigation.html", "sidebar/scroll-end.html",
 ]}  # fmt: skip
-html_context = {"site": site, "versioned": "DOCS_VERSIONED" in os.environ}
+html_context = {"site": site, "versioned": "DOCS_VERSIONED" in os.environ, "repository": os.environ.get("DOCS_REPOSITORY", metadata["urls"].get("Repository", "")), "published": os.environ.get("DOCS_PUBLISHED", "")}  # fmt: skip
 
 locale_dirs = ["locales", "theme_locales"]
 gettext_compact = False

@@ -12,7 +12,7 @@ import torch
 ROOT = Path(__file__).parents[1]
 EXAMPLES = sorted(ROOT.glob("examples/*/plot_*.py"))
 EXPECTED = """
-1_functions: calling gram_matrix linear module_or_function relu saving straight_through
+1_functions: calling gram_matrix gram_mse linear module_or_function relu saving straight_through
 2_losses: content_loss recording_layers style_loss
 3_migration: legacy_function legacy_losses variable_and_volatile
 4_verification: gradcheck silent_mistakes

@@ -48,21 +48,23 @@ def shown(record: Record) -> list[nodes.Node]:
     extra = dict.fromkeys(name for row in rows for name in row.get("columns", {}))
     # One anchor is the head of its column; of several, each row names its own.
     several = len(anchors) > 1
-    head = [_("Compared with"), _("Its time")] if several else [_(name) for name in anchors]
+    head = [_("Compared with"), _("Its time")] if several else [title(_(name)) for name in anchors]
     heads = [_(record["label"]), *head, _(record["ours"]), _("Ratio (quartiles)"), *map(_, extra)]
     limit = max([1.0, *(max(spread(row)) for row in rows if "anchor" in row)])
     body: list[list[Cell]] = []
     for row in rows:
         compared = "anchor" in row
-        cells: list[Cell] = [row["label"]]
+        cells: list[Cell] = [row["label"].replace(" × ", "\u00a0×\u00a0")]
         cells += [_(row["anchor"]) if compared else "–"] if several else []
         cells += [time(row["anchor_ms"]) if compared else "–"] if anchors else []
         cells += [time(row["ours_ms"]), ratio(row, limit) if compared else "–"]
         cells += [figures(row["columns"][name]) for name in extra]
         body.append(cells)
     lines = [origin(record)]
-    for anchor, reason in record.get("not_measured", {}).items():
-        lines.append(_("Not measured: %(anchor)s, `%(reason)s`") % locals())
+    lines += [
+        _("Not measured: %(anchor)s; `%(reason)s`") % {"anchor": anchor, "reason": reason}
+        for anchor, reason in record.get("not_measured", {}).items()
+    ]
     return [table(heads, body), *map(paragraph, lines)]
 
 
@@ -80,19 +82,26 @@ def origin(record: Record) -> str:
     ]
     apart = [row["relative_difference"] for row in record["rows"] if "relative_difference" in row]
     if apart:
-        said.append(_("The results differ by at most %(apart)s.") % {"apart": f"{max(apart):.0e}"})
-    return _(" ").join(said)
+        said.append(_("The results differ by at most %(apart)s.") % {"apart": f"{max(apart):.1g}"})
+    return " ".join(said).replace("。 ", "。")  # Chinese sentences stand without a space
 
 
 def time(milliseconds: float) -> str:
-    """Write a time with its unit, which every language shares."""
-    return f"{milliseconds:.3g} ms" if milliseconds < 999 else f"{milliseconds / 1000:.1f} s"
+    """Write a time with its unit, which every language shares, on one line."""
+    if milliseconds < 999:
+        return f"{milliseconds:.3g}\u00a0ms"
+    return f"{milliseconds / 1000:.1f}\u00a0s"
 
 
-def figures(values: float | list[float | None]) -> str:
+def figures(values: float | list[float]) -> str:
     """Write a figure, or that of the anchor and ours."""
     pair = values if isinstance(values, list) else [values]
-    return " → ".join(f"{value:g}" for value in pair if value is not None)
+    return "\u00a0→ ".join(f"{value:.4g}" for value in pair)
+
+
+def title(name: str) -> str:
+    """Begin with a capital letter."""
+    return name[0].upper() + name[1:]
 
 
 def spread(row: Record) -> tuple[float, float, float]:
@@ -105,7 +114,7 @@ def spread(row: Record) -> tuple[float, float, float]:
 def ratio(row: Record, limit: float) -> list[nodes.Node]:
     """Write a ratio, and draw it above its quartiles, with a mark where both take equally long."""
     low, median, high = spread(row)
-    text = f"{median:.2f} ({low:.2f}–{high:.2f})" if low < high else f"{median:.2f}"
+    text = f"{median:.2f}\u00a0({low:.2f}–{high:.2f})" if low < high else f"{median:.2f}"
     at = [round(4 + 112 * value / limit, 1) for value in (low, median, high, 1)]
     drawn = (
         '<svg viewBox="0 0 120 10" width="120" height="10" aria-hidden="true" '

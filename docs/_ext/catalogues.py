@@ -112,6 +112,8 @@ def shown(path: Path) -> str:
 def main(*arguments: str) -> int:
     """Run the command and return its exit status."""
     templates = Path(arguments[-1])
+    if not any(templates.rglob("*.pot")):  # an update would delete every catalogue
+        sys.exit(f"catalogues: expected templates in {templates}, got none; run `nox -s messages`")
     if "check" not in arguments:
         update(templates, LOCALES)
         return 0

@@ -8,21 +8,24 @@ import re
 import unicodedata
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
+import nbformat
 import polib
+from docutils import nodes
 from sphinx.application import Sphinx
 from sphinx.errors import ExtensionError
-from sphinx_gallery.notebook import jupyter_notebook, save_notebook
-from sphinx_gallery.py_source_parser import Block, split_code_and_text_blocks
+from sphinx_gallery.py_source_parser import split_code_and_text_blocks
 
 from catalogue_rules import needs_translation
 from gallery_pages import is_example
+from notebooks import notebook
+from repository_links import installation
 from sources import SOURCE
 
 MARKER = re.compile(r"\s*(?:[*-] |#\. |\d+\. |\.\. (?:note|warning|tip|seealso):: )*")
 RAW = re.compile(r"\s*\.\. (?:math|code-block|recorded|_)")
 UNDERLINE = re.compile(r"([=\-~^\"])\1{2,}$")
-ROLE = re.compile(r":(?:\w+:)*(?P<name>\w+):`~?(?P<text>[^`<]+?)(?:\s*<[^>`]+>)?`")
 
 
 def catalogue(app: Sphinx, docname: str) -> dict[str, str]:
@@ -93,12 +96,9 @@ def width(text: str) -> int:
     return sum(2 if unicodedata.east_asian_width(c) in "WF" else 1 for c in text)
 
 
-def localise(
-    path: Path, messages: dict[str, str], missing: Callable[[str], None]
-) -> tuple[str, list[Block]]:
-    """Return a script with translated prose, and its blocks for the notebook."""
+def localise(path: Path, messages: dict[str, str], missing: Callable[[str], None]) -> str:
+    """Return a script with translated prose."""
     source = path.read_text("utf-8")
-    blocks: list[Block] = []
     parts: list[str] = []
     position = 0
     for block in split_code_and_text_blocks(path)[1]:
@@ -107,7 +107,7 @@ def localise(
             parts.append(source[position:end])
         else:
             text = translate(block.content, messages, missing)
-            if blocks:
+            if parts:
                 head = re.compile(r"^# ?%%.*\n", re.M).search(source, position)
                 assert head is not None
                 prose = re.compile(r"(?:^#.*\n?)*", re.M).match(source, head.end())
@@ -122,46 +122,51 @@ def localise(
                 assert head is not None
                 end = source.index('"""', head.end()) + 3
                 parts += [source[position : head.end()], "\n", text.strip("\n"), '\n"""']
-            block = block._replace(content=text)  # noqa: PLW2901
         position = end
-        blocks.append(block)
-    return "".join(parts) + source[position:], blocks
+    return "".join(parts) + source[position:]
 
 
-def readable(block: Block) -> Block:
-    """Turn roles, which a notebook cannot resolve, into plain Markdown."""
-    if block.type == "code":
-        return block
+def write_notebook(
+    app: Sphinx,
+    pagename: str,
+    templatename: str,
+    context: dict[str, Any],
+    doctree: nodes.document | None,
+) -> None:
+    """Write the notebook of an example together with its page."""
+    if doctree is None or not is_example(pagename):
+        return
+    address = f"{app.config.html_baseurl}{pagename}.html"
+    code = Path(app.srcdir, f"{pagename}.py").read_text("utf-8")
+    execution = context["execution"]
+    install = installation(app.config.html_context["repository"], execution["commit"], code)
+    result = notebook(doctree, address, Path(app.srcdir), execution["python"], install)
+    target = Path(app.outdir, f"{pagename}.ipynb")
+    target.parent.mkdir(parents=True, exist_ok=True)
+    checked = nbformat.from_dict(result)  # type: ignore[no-untyped-call]
+    nbformat.validate(checked)
+    target.write_text(nbformat.writes(checked) + "\n", "utf-8")  # type: ignore[no-untyped-call]
 
-    def plain(match: re.Match[str]) -> str:
-        return match[0] if match["name"] == "math" else f"``{match['text']}``"
 
-    return block._replace(content=ROLE.sub(plain, block.content))
-
-
-def write_downloads(app: Sphinx, exception: Exception | None) -> None:
-    """Write the script and the notebook of every example beside its page."""
+def write_scripts(app: Sphinx, exception: Exception | None) -> None:
+    """Write the script of every example beside its page."""
     if exception is not None or app.builder.format != "html":
         return
     untranslated: list[str] = []
     for docname in sorted(filter(is_example, app.env.found_docs)):
-        messages = catalogue(app, docname)
         missing: list[str] = []
-        script = Path(app.srcdir, f"{docname}.py")
-        source, blocks = localise(script, messages, missing.append)
+        source = localise(
+            Path(app.srcdir, f"{docname}.py"), catalogue(app, docname), missing.append
+        )
+        Path(app.outdir, f"{docname}.py").write_text(source, "utf-8")
         if app.config.language != SOURCE:
             untranslated += [f"{docname}: {message[:70]!r}" for message in missing]
-        target = Path(app.outdir, docname)
-        target.with_suffix(".py").write_text(source, "utf-8")
-        notebook = jupyter_notebook(
-            [readable(b) for b in blocks], app.config.sphinx_gallery_conf, script.parent
-        )
-        save_notebook(notebook, target.with_suffix(".ipynb"))
     if untranslated:
         raise ExtensionError("downloads: no translation of\n" + "\n".join(untranslated))
 
 
 def setup(app: Sphinx) -> dict[str, bool]:
     """Wait for the pages; ``page.html`` links what is laid beside them."""
-    app.connect("build-finished", write_downloads)
+    app.connect("html-page-context", write_notebook, priority=600)  # after "execution"
+    app.connect("build-finished", write_scripts)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -36,7 +36,21 @@ def publish(site: Path, served: Path, name: str) -> None:
     (served / "index.html").write_text(ROOT.format(name=present[0]), "utf-8")
     for file in ("404.html", "llms.txt"):
         shutil.copy(served / present[0] / file, served / file)
+    prepare_binder(served, json.loads((served / present[0] / "build.json").read_text("utf-8")))
     (served / ".nojekyll").touch()
+
+
+def prepare_binder(served: Path, build: dict[str, str]) -> None:
+    """Say what Binder installs for the notebooks of this branch; they install backpass themselves."""
+    (served / "binder").mkdir(exist_ok=True)
+    (served / "binder" / "runtime.txt").write_text(
+        f"python-{build['python'].rpartition('.')[0]}\n", "utf-8"
+    )
+    (served / "binder" / "requirements.txt").write_text(
+        "--extra-index-url https://download.pytorch.org/whl/cpu\n"
+        f"torch=={build['torch']}+cpu\nmatplotlib\n",
+        "utf-8",
+    )
 
 
 def versions(served: Path, name: str) -> list[str]:

@@ -117,7 +117,7 @@ def tables(app: Sphinx, docname: str, label: str, catalogues: dict[str, Count]) 
         for message in one.missing + one.stale:
             short = " ".join(message.split())[:80]
             todo += nodes.list_item(
-                "", nodes.paragraph("", "", nodes.Text(f"{title}: "), nodes.literal("", short))
+                "", nodes.paragraph("", "", nodes.Text(f"{title} "), nodes.literal("", short))
             )
     group += body
     summary = _("%(label)s: %(done)d of %(total)d messages are translated, %(stale)d are stale.")

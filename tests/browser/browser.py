@@ -94,6 +94,7 @@ class Browser:
         ):  # fmt: skip
             options.add_argument(f"--{switch}")
         driver = webdriver.Chrome(options, Service(CHROMEDRIVER))
+        driver.set_script_timeout(120)
         try:
             browser = cls(driver, site, private / "downloads")
             browser.reset()
@@ -176,16 +177,17 @@ class Browser:
             if m["method"] == "Network.requestWillBeSent"
         ]
 
-    def axe(self) -> list[str]:
+    def axe(self, **rules: bool) -> list[str]:
         """Return the violations that axe-core finds in the page as it is shown."""
         if not self.run("return 'axe' in window"):
             self.run(AXE)
         found = self.driver.execute_async_script(
-            """const [tags, done] = arguments;
-            axe.run({runOnly: tags, resultTypes: ["violations"]}).then((r) => done(r.violations.map(
+            """const [runOnly, rules, done] = arguments;
+            axe.run({runOnly, rules, resultTypes: ["violations"]}).then((r) => done(r.violations.map(
               (v) => `${v.id} (${v.impact}): ${v.help}: ` + v.nodes.slice(0, 3).map(
                 (n) => n.target.join(" ") + (n.any[0] ? " " + n.any[0].message : "")).join(" | ")
                 + ` [${v.nodes.length}]`)), (error) => done(["axe failed: " + error]))""",
             RULES,
+            {name.replace("_", "-"): {"enabled": on} for name, on in rules.items()},
         )
         return list(found)

@@ -178,6 +178,12 @@ def test_the_command_fails_where_a_catalogue_is_missing(tmp_path):
     assert "nowhere.po:1: missing: 'A sentence that nobody translated.'; " in result.stdout
 
 
+@pytest.mark.parametrize("arguments", [[], ["check"]])
+def test_without_templates_the_command_refuses_to_run(tmp_path, arguments):
+    with pytest.raises(SystemExit, match=r"expected templates in .*, got none"):
+        catalogues.main(*arguments, str(tmp_path))
+
+
 def test_an_update_keeps_translations_and_drops_what_is_gone(tmp_path):
     catalogue(tmp_path / "pot" / "page.pot", ("One thing", ""))
     folder = tmp_path / "zh_CN" / "LC_MESSAGES"

@@ -14,6 +14,7 @@ def site(tmp_path):
         for page in ("build.json", "404.html", "llms.txt", "index.html", *pages):
             (root / page).parent.mkdir(parents=True, exist_ok=True)
             (root / page).write_text(page, "utf-8")
+        (root / "build.json").write_text('{"python": "3.11.7", "torch": "2.13.0"}', "utf-8")
         return root
 
     return make
@@ -40,6 +41,13 @@ def test_each_version_is_listed_with_its_pages_and_the_stable_one_is_shown_first
     assert "url=stable/" in (served / "index.html").read_text("utf-8")
     assert (served / "404.html").is_file()
     assert (served / "llms.txt").is_file()
+
+
+def test_binder_gets_the_versions_that_executed_the_pages(site, served):
+    publish.publish(site("en/index.html"), served, "dev")
+    assert (served / "binder/runtime.txt").read_text("utf-8") == "python-3.11\n"
+    requirements = (served / "binder/requirements.txt").read_text("utf-8").splitlines()
+    assert "torch==2.13.0+cpu" in requirements
 
 
 def test_a_version_is_replaced_as_a_whole(site, served, tmp_path):

@@ -46,12 +46,12 @@ def test_the_outputs_come_by_name_in_the_order_that_is_asked_for():
 
 
 def test_the_layers_of_nested_modules_have_dotted_names():
-    inner = nn.Sequential(OrderedDict(double=Counting(), half=Counting()))
+    inner = nn.Sequential(OrderedDict(one=Counting(), two=Counting()))
     network = nn.Sequential(OrderedDict(block=inner, last=Counting()))
-    found = features(network, torch.zeros(1), ["block", "block.double", "last"])
+    found = features(network, torch.zeros(1), ["block", "block.one", "last"])
     assert {name: output.item() for name, output in found.items()} == {
         "block": 2.0,
-        "block.double": 1.0,
+        "block.one": 1.0,
         "last": 3.0,
     }
 

@@ -157,8 +157,8 @@ def vgg19(weights: str | PathLike[str] | None = None) -> VGG19:
         OSError: If the file cannot be read.
     """
     name = "vgg19"
-    network = VGG19()
     given = _torchvision(name) if weights is None else _read(name, Path(weights))
+    network = VGG19()
     loaded: dict[str, Tensor] = {}
     # The file numbers its layers as they follow each other, those without weights included.
     for number, (layer, module) in enumerate(network.named_children()):
@@ -224,15 +224,15 @@ def _folded(state: Weights) -> dict[str, Tensor]:
 
 def _read(name: str, path: Path) -> Weights:
     """Read a file of weights, and nothing else that a pickle may hold."""
-    try:
-        state = torch.load(path, weights_only=True, map_location="cpu")
-    except OSError:
-        raise
-    # On damaged data the reader fails with almost any exception, and advises to trust the file.
-    except Exception:  # noqa: BLE001
-        raise ValueError(
-            f"{name}: expected a file of weights, got {path.name} which holds none or is damaged"
-        ) from None
+    with path.open("rb") as file:
+        try:
+            state = torch.load(file, weights_only=True, map_location="cpu")
+        # On damaged data it fails with almost any exception, and advises to trust the file.
+        except Exception:  # noqa: BLE001
+            raise ValueError(
+                f"{name}: expected a file of weights, got {path.name} which holds none or is "
+                "damaged"
+            ) from None
     if isinstance(state, Mapping):
         return {key: value for key, value in state.items() if isinstance(value, Tensor)}
     got = type(state).__name__

@@ -38,7 +38,7 @@ def pattern(name: Pattern, size: int = 256, *, seed: int = 0) -> Tensor:
     place = torch.linspace(0, 1, size)
     points = torch.cartesian_prod(place, place)  # row and column of each pixel
     colours = PATTERNS[name](points, torch.Generator().manual_seed(seed))
-    return colours.T.reshape(1, 3, size, size).clamp(0, 1)
+    return colours.clamp(0, 1).T.contiguous().view(1, 3, size, size)
 
 
 def _glass(points: Tensor, generator: Generator) -> Tensor:

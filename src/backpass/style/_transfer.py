@@ -269,8 +269,8 @@ class StyleTransfer:
             optimizer.step(closure)
             if not losses:
                 raise ValueError(
-                    "StyleTransfer: expected a finite loss, got NaN or infinity; look for them in "
-                    "the network's parameters, or make the weights smaller"
+                    "StyleTransfer: expected a finite loss, got NaN or infinity; make the weights "
+                    "smaller"
                 )
             if self.optimizer == "adam":  # L-BFGS would lose its history by a clamp
                 with torch.no_grad():
@@ -344,7 +344,13 @@ def _luminance(picture: Tensor) -> Tensor:
 
 def _mean_square(target: Tensor) -> float:
     """Return the square of the target's scale; a target of zeros has none, and divides by little."""
-    return max(target.square().mean().item(), 1e-12)
+    square = target.square().mean().item()
+    if not math.isfinite(square):
+        raise ValueError(
+            "StyleTransfer: expected finite features, got NaN or infinity; look for them in the "
+            "network's parameters"
+        )
+    return max(square, 1e-12)
 
 
 def _layers(network: nn.Module, argument: str, layers: Layers | None) -> dict[str, float]:
