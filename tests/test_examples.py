@@ -13,11 +13,11 @@ ROOT = Path(__file__).parents[1]
 EXAMPLES = sorted(ROOT.glob("examples/*/plot_*.py"))
 EXPECTED = """
 1_functions: calling gram_matrix gram_mse linear module_or_function relu saving straight_through
-2_losses: content_loss recording_layers style_loss
+2_losses: content_loss recording_layers style_loss style_transfer total_variation which_layers
 3_migration: legacy_function legacy_losses variable_and_volatile
 4_verification: gradcheck silent_mistakes
 """
-INSTALLED = {"backpass", "matplotlib", "torch", *sys.stdlib_module_names}
+INSTALLED = {"backpass", "matplotlib", "skimage", "torch", *sys.stdlib_module_names}
 example = pytest.mark.parametrize("script", EXAMPLES, ids=lambda path: path.stem)
 
 

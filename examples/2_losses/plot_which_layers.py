@@ -17,7 +17,6 @@ photograph is the coffee cup of scikit-image, by Rachel Michetti, courtesy of Pi
 without copyright restrictions (CC0). The texture is drawn by a formula.
 """
 
-# sphinx_gallery_thumbnail_number = 1
 import matplotlib.pyplot as plt
 import torch
 from skimage import data
@@ -127,12 +126,12 @@ def show(axes, pictures):
 
 figure, axes = plt.subplots(2, 5, figsize=(7, 3.2), layout="constrained")
 show(axes[0], {"texture": texture} | alone)
-show(axes[1], {"texture": texture} | {f"... {name}": each for name, each in together.items()})
+rows = [f"layers[:{count}]" for count in range(1, 5)]
+show(axes[1], {"texture": texture} | dict(zip(rows, together.values(), strict=True)))
 
 # %%
-# The stem alone gives the right colours in no order. ``block1`` alone draws dark edges of the right
-# length, but its colours are pale. ``block3`` and ``block5`` alone make a few cells, and where there
-# are none they leave grey.
+# The stem alone gives the right colours in no order. ``block1`` alone draws short dark edges, and its
+# colours are pale. ``block3`` and ``block5`` alone make a few cells, and leave grey around them.
 #
 # Together they share the work. With every layer the cells become larger and rounder, and the colours
 # of the stem stay.
@@ -165,7 +164,7 @@ for row in range(4):
         ink = "white" if losses[row, column] > 0.1 else "black"
         ax.text(column, row, f"{losses[row, column]:.2f}", ha="center", va="center", color=ink)
 ax.set_xticks(range(4), layers)
-ax.set_yticks(range(4), [f"... {name}" for name in layers])
+ax.set_yticks(range(4), rows)
 ax.set_title("criteria[name](outputs[name])")
 
 # %%
@@ -180,7 +179,7 @@ print((losses[matched] < 0.1).all().item(), losses[0, 3].item() > 0.5)
 # --------------------------
 #
 # Now match the features themselves, not their Gram matrices: the content loss. From ``block1`` the
-# photograph comes back, colours and all. From ``block4``, the content layer of
+# photograph comes back, with paler colours. From ``block4``, the content layer of
 # :class:`backpass.style.StyleTransfer`, the outlines come back at their places and the colours do
 # not. From ``block5`` even the outlines begin to dissolve. This freedom is what a style needs.
 
@@ -277,7 +276,8 @@ for picture in (swirl, descend(target, steps=60)):
 # the colours of the stem say nothing about ``block5``.
 
 assert list(seen.values()) == [3, 11, 35, 83]
-assert (losses[matched] < 0.1).all() and losses[0, 3] > 0.5
+assert (losses[matched] < 0.1).all()
+assert losses[0, 3] > 0.5
 assert errors == sorted(errors)
 
 # %%

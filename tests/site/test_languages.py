@@ -109,6 +109,7 @@ def targets(root, folder, page):
     """Where the links of a page lead, but for the language switch and the letters of an index."""
     path = root / folder / page
     chosen = "a[href]:not(.headerlink):not(.languages a):not(.genindex-jumpbox a)"
+    chosen += ":not(.about-this-page a[href^=http])"  # notebooks and catalogues have a language
     return Counter(target(link["href"], path, root / folder) for link in parse(path).select(chosen))
 
 
