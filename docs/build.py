@@ -91,7 +91,7 @@ def sphinx(builder: str, language: str, out: Path, *options: str) -> None:
             no_place(os.strerror(number))
     sys.stderr.write(messages.getvalue())
     if status:
-        sys.exit(f"build: expected {language} without a warning, got those above")
+        sys.exit(f"build: expected {language} without an error or a warning, got those above")
     unfinished.unlink()
 
 

@@ -1,13 +1,12 @@
 """Make the labels that furo writes in plain English translatable, and name its landmarks.
 
-The skip link moves before the checkboxes of the menus, so that the Tab key meets it first.
+The icons that open the menus become buttons, which the keyboard reaches and backpass.js serves.
 
 The replacements are made in the theme's template before Jinja compiles it, so the strings go
 through the same catalogue (``theme_locales``) as all others. A label that furo no longer has fails
 the build. Remove this once furo#434 is released.
 """
 
-import re
 from typing import Any
 
 from docutils import nodes
@@ -21,12 +20,12 @@ LABELS = {
     'aria-label="Toggle site navigation sidebar"': 'aria-label="{{ _("Toggle site navigation sidebar") }}"',
     'aria-label="Toggle table of contents sidebar"': 'aria-label="{{ _("Toggle table of contents sidebar") }}"',
     'aria-label="Toggle Light / Dark / Auto color theme"': 'aria-label="{{ _("Toggle light, dark or automatic theme") }}"',
+    '<span class="icon"><svg><use href="#svg-menu">': '<span class="icon" role="button" tabindex="0" aria-expanded="false" aria-label="{{ _("Toggle site navigation sidebar") }}"><svg><use href="#svg-menu">',
+    '<span class="icon"><svg><use href="#svg-toc">': '<span class="icon" role="button" tabindex="0" aria-expanded="false" aria-label="{{ _("Toggle table of contents sidebar") }}"><svg><use href="#svg-toc">',
     '<aside class="sidebar-drawer"': '<aside class="sidebar-drawer" aria-label="{{ _("Site navigation") }}"',
     '<aside class="toc-drawer': '<aside aria-label="{{ _("On this page") }}" class="toc-drawer',
     "@pradyunsg</a>'s": """@pradyunsg</a>{{ _("'s") }}""",
 }
-MENUS = '<input type="checkbox" class="sidebar-toggle" name="__navigation"'
-SKIP_LINK = re.compile(r'<a class="skip-to-content.*?</a>\n*', re.S)
 NAVIGATION = "Toggle navigation of "
 
 
@@ -40,10 +39,6 @@ class TranslatableLabels(Extension):
                 if old not in source:
                     raise ExtensionError(f"theme_labels: expected {old!r} in furo's page, got none")
                 source = source.replace(old, new)
-            link = SKIP_LINK.search(source)
-            if link is None or MENUS not in source:
-                raise ExtensionError("theme_labels: expected a skip link and menus, got none")
-            source = SKIP_LINK.sub("", source).replace(MENUS, link[0] + MENUS)
         return source
 
 

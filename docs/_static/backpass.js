@@ -12,12 +12,22 @@ reach();
 for (const [name, selector] of [["__navigation", ".sidebar-drawer"], ["__toc", ".toc-drawer"]]) {
   const box = document.getElementById(name);
   const menu = document.querySelector(selector);
-  const close = () => { if (box.checked) { box.click(); box.focus(); } };
+  const buttons = [...document.querySelectorAll(`label[for="${name}"] [role="button"]`)];
+  const visible = (element) => element.offsetParent;
+  const close = () => { if (box.checked) box.click(); };
   box.addEventListener("change", () => {
     const others = ".skip-to-content, .mobile-header, .content, .sidebar-drawer, .toc-drawer";
     for (const other of document.querySelectorAll(others)) other.inert = box.checked && other !== menu;
-    if (box.checked) [...menu.querySelectorAll("a")].find((link) => link.offsetParent).focus();
+    for (const button of buttons) button.ariaExpanded = box.checked;
+    (box.checked ? [...menu.querySelectorAll("a")] : buttons).find(visible)?.focus();
   });
+  for (const button of buttons) {
+    button.addEventListener("keydown", (event) => {
+      if (event.key !== "Enter" && event.key !== " ") return;
+      event.preventDefault();
+      button.click();
+    });
+  }
   menu.addEventListener("click", (event) => { if (event.target.closest("a")) close(); });
   addEventListener("keydown", (event) => { if (event.key === "Escape") close(); });
 }

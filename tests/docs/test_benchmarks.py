@@ -68,6 +68,10 @@ def test_the_order_alternates():
     assert "".join(order) in {"abbaabba", "baabbaab"}
 
 
+def test_the_ratio_is_the_median_of_the_ratios_and_not_a_ratio_of_medians():
+    assert _paired.row("x", "y", [1, 10, 2], [3, 10, 8])["ratio"] == 3
+
+
 def test_the_quartiles_are_those_of_the_ratios():
     found = _paired.row("x", "y", [1, 1, 1, 1, 1], [1, 2, 3, 4, 50])
     assert (found["ratio"], found["ratio_quartiles"]) == (3, [2, 4])

@@ -9,6 +9,7 @@ import threading
 import time
 
 import pytest
+
 from small_project import EXAMPLE, Project, tree
 
 # Runs a build that kills its process group just before an event: Python reports the opening of a
