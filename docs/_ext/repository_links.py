@@ -1,8 +1,9 @@
 """Link every page to its source in the repository, and an example to where it can be run.
 
-All links come from the address ``Repository`` in pyproject.toml; without it there are none. Where
-the site itself is published in a branch of the repository, ``DOCS_PUBLISHED`` names the branch and
-the folder, as in ``gh-pages/dev``; then the notebooks lie there, and Colab and Binder can open them.
+All links come from one address, ``DOCS_REPOSITORY`` or else ``Repository`` in pyproject.toml; without
+it there are none. Where the site itself is published in a branch of the repository,
+``DOCS_PUBLISHED`` names the branch and the folder, as in ``gh-pages/dev``; then the notebooks lie
+there, and Colab and Binder can open them.
 """
 
 import re
@@ -17,6 +18,7 @@ from sphinx.errors import ExtensionError
 from gallery_pages import is_example
 
 BRANCH = "main"
+PACKAGES = {"matplotlib": "matplotlib", "skimage": "scikit-image"}  # besides backpass's own
 GITHUB = re.compile(r"https://github\.com/([\w.-]+/[\w.-]+?)(?:\.git)?/?")
 
 
@@ -26,7 +28,7 @@ def owner_and_name(repository: str) -> str:
     if match is None:
         raise ExtensionError(
             f"repository_links: expected https://github.com/<owner>/<name>, got {repository!r};"
-            " set Repository in pyproject.toml"
+            " set DOCS_REPOSITORY, or Repository in pyproject.toml"
         )
     return match[1]
 
@@ -40,10 +42,11 @@ def installation(repository: str, commit: str | None, code: str) -> str | None:
     """Return the code of a cell that installs what an example imports; None without a repository."""
     if not repository:
         return None
+    packages = [name for module, name in PACKAGES.items() if re.search(rf"\b{module}\b", code)]
     extra = "[style]" if "backpass.style" in code else ""
     at = f"@{revision(commit)}" if revision(commit) else ""
     address = f"git+https://github.com/{owner_and_name(repository)}{at}"
-    return f'%pip install --quiet matplotlib "backpass{extra} @ {address}"'
+    return f'%pip install --quiet {" ".join(packages)} "backpass{extra} @ {address}"'
 
 
 def source(app: Sphinx, docname: str) -> str:

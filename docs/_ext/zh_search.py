@@ -5,10 +5,12 @@ it stands: no word list can miss it. This also avoids the Chinese stemmer that S
 its JavaScript but does not ship (sphinx#14229).
 """
 
+import pickle
 import re
+from pathlib import Path
 
 import snowballstemmer
-from sphinx.application import Sphinx
+from sphinx.application import ENV_PICKLE_FILENAME, Sphinx
 from sphinx.search import SearchLanguage
 from sphinx.search.en import SearchEnglish
 
@@ -51,7 +53,18 @@ var splitQuery = function (query) {
         return str(self.stemmer.stemWord(word.lower()))
 
 
+def keep_index_entries(app: Sphinx, exception: Exception | None) -> None:
+    """Save the environment again, for Sphinx collects the index entries of the search after saving it.
+
+    Without this, a build that writes no page publishes a search without them.
+    """
+    if exception is None and app.builder.format == "html":
+        with Path(app.doctreedir, ENV_PICKLE_FILENAME).open("wb") as file:
+            pickle.dump(app.env, file, pickle.HIGHEST_PROTOCOL)
+
+
 def setup(app: Sphinx) -> dict[str, bool]:
-    """Replace Sphinx's own rule for ``zh``."""
+    """Replace Sphinx's own rule for ``zh``, and see to the index entries of every language."""
+    app.connect("build-finished", keep_index_entries)
     app.add_search_language(PairsOfCharacters)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -155,7 +155,7 @@ for name, value in [("content_weight", 1.0), ("content_weight", 0.03), ("content
     painter = StyleTransfer(transfer.network, **{name: value})
     small[f"{name} = {value}"] = painter.run(content, style, sizes=[96], steps=40)
 keeper = StyleTransfer(transfer.network, colour="keep")
-small['colour = "keep"'] = keeper.run(content, style, sizes=[96], steps=40)
+small["colour = 'keep'"] = keeper.run(content, style, sizes=[96], steps=40)
 show(small)
 
 # %%
@@ -263,7 +263,7 @@ def brightness(picture):
 goal = F.interpolate(content, 96, mode="bicubic", antialias=True).clamp(0, 1)
 painting = small["content_weight = 0.03"]
 by_hand = (goal + brightness(painting) - brightness(goal)).clamp(0, 1)
-print(torch.allclose(by_hand, small['colour = "keep"'], atol=1e-5))
+print(torch.allclose(by_hand, small["colour = 'keep'"], atol=1e-5))
 
 # %%
 # The relative loss is 1 without features and 9 with doubled ones, and one hundred steps have divided

@@ -196,7 +196,11 @@ def _folder(arguments: argparse.Namespace) -> int:
             print(f"{output}: painted")
     if processes > 1:
         everywhere: list[list[str]] = [[] for _ in range(processes)]
-        distributed.all_gather_object(everywhere, failed)
+        try:
+            distributed.all_gather_object(everywhere, failed)
+        except RuntimeError:  # of a connection that is closed
+            _complain("another process has ended before its time; the next run paints the rest")
+            return 1
         distributed.destroy_process_group()
         failed = [name for names in everywhere for name in names]
     return 1 if failed else 0

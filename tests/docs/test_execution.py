@@ -5,7 +5,7 @@ import re
 
 import pytest
 
-from small_project import EXAMPLE, INDEX
+from small_project import EXAMPLE, INDEX, tree
 
 ASSEMBLE = "import sys; sys.path.insert(0, 'docs'); import assemble; assemble.main()"
 
@@ -54,9 +54,13 @@ def test_a_changed_library_constant_changes_the_number_on_the_page(project):
     assert ">4.0\n" in re.sub("<[^>]*span[^>]*>", ">", project.page())
 
 
-def test_nothing_changed_executes_nothing(project):
-    assert project.build().returncode == 0
+def test_nothing_changed_executes_nothing_and_publishes_the_same(project):
+    assert project.build_all().returncode == 0
     assert project.executed() == []
+    before = tree(project.html)
+    assert "entry of the index" in (project.html / "en/searchindex.js").read_text("utf-8")
+    assert project.build_all().returncode == 0
+    assert tree(project.html) == before | {"build.json": tree(project.html)["build.json"]}
 
 
 @pytest.mark.parametrize("name", ["constraints.txt", "docs/conf.py"])

@@ -24,14 +24,16 @@ def test_without_a_repository_nothing_is_installed_and_nothing_is_linked():
     ("commit", "at"), [("0123456789ab", "@0123456789ab"), ("0123456789ab-dirty", ""), (None, "")]
 )
 def test_a_notebook_installs_the_commit_that_was_executed_if_there_is_one(commit, at):
-    cell = repository_links.installation(f"{REPOSITORY}.git", commit, "import backpass")
+    cell = repository_links.installation(f"{REPOSITORY}.git", commit, "import matplotlib")
     assert cell == f'%pip install --quiet matplotlib "backpass @ git+{REPOSITORY}{at}"'
 
 
-def test_a_notebook_installs_the_extra_that_it_imports():
-    cell = repository_links.installation(REPOSITORY, None, "from backpass.style import x")
-    assert cell is not None
-    assert "backpass[style] @" in cell
+def test_a_notebook_installs_what_it_imports():
+    code = "import matplotlib\nfrom skimage import data\nfrom backpass.style import x"
+    cell = repository_links.installation(REPOSITORY, None, code)
+    assert (
+        cell == f'%pip install --quiet matplotlib scikit-image "backpass[style] @ git+{REPOSITORY}"'
+    )
 
 
 @pytest.mark.parametrize("address", ["https://gitlab.com/a/b", "github.com/a/b", f"{REPOSITORY}/x"])

@@ -84,7 +84,7 @@ def test_black_and_white_becomes_0_and_1(tmp_path):
 
 @pytest.mark.parametrize("ending", ["png", "tif"])
 def test_grey_of_16_bits_is_scaled_and_not_cut_off(ending, tmp_path):
-    values = [0, 1, 128, 256, 300, 4096, 32768, 65279, 65534, 65535]
+    values = [0, 1, 128, 200, 256, 300, 4096, 32768, 65279, 65534, 65535]
     image = Image.new("I;16", (len(values), 1))
     for x, value in enumerate(values):
         image.putpixel((x, 0), value)

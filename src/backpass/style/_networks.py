@@ -41,6 +41,12 @@ class EfficientNetLite0(nn.Module):
         - input: :math:`(N, 3, H, W)`, values in :math:`[0, 1]`, at least 32 by 32.
         - output: :math:`(N, 80, \lceil H/16 \rceil, \lceil W/16 \rceil)`.
 
+    Example:
+        >>> import torch
+        >>> from backpass.style import EfficientNetLite0
+        >>> EfficientNetLite0()(torch.zeros(1, 3, 64, 48)).shape
+        torch.Size([1, 80, 4, 3])
+
     References:
         - M. Tan and Q. V. Le, *EfficientNet: rethinking model scaling for convolutional neural
           networks*, ICML 2019.
@@ -77,6 +83,11 @@ class VGG19(nn.Sequential):
     Shape:
         - input: :math:`(N, 3, H, W)`, values in :math:`[0, 1]`.
         - output: :math:`(N, 512, \lfloor H/32 \rfloor, \lfloor W/32 \rfloor)`.
+
+    Example:
+        >>> from backpass.style import VGG19
+        >>> [name for name, _ in VGG19().named_children()][:5]
+        ['conv1_1', 'relu1_1', 'conv1_2', 'relu1_2', 'pool1']
 
     References:
         - K. Simonyan and A. Zisserman, *Very deep convolutional networks for large-scale image
@@ -121,6 +132,12 @@ def efficientnet_lite0(weights: str | PathLike[str] | None = None) -> EfficientN
         ImportError: If the package is not installed.
         ValueError: If the file is not the published one.
         OSError: If the file cannot be read.
+
+    Example:
+        >>> from backpass.style import efficientnet_lite0, features, pattern
+        >>> found = features(efficientnet_lite0(), pattern("glass", 64), ["stem", "block3"])
+        >>> {name: tuple(output.shape) for name, output in found.items()}
+        {'stem': (1, 32, 32, 32), 'block3': (1, 40, 8, 8)}
     """
     name = "efficientnet_lite0"
     if weights is None:
@@ -155,6 +172,10 @@ def vgg19(weights: str | PathLike[str] | None = None) -> VGG19:
         ImportError: If no file is given and torchvision cannot be imported.
         ValueError: If the file holds other weights.
         OSError: If the file cannot be read.
+
+    Example:
+        >>> from backpass.style import StyleTransfer, vgg19
+        >>> transfer = StyleTransfer(vgg19("vgg19-dcbb9e9d.pth"))  # doctest: +SKIP
     """
     name = "vgg19"
     given = _torchvision(name) if weights is None else _read(name, Path(weights))

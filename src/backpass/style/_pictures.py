@@ -34,6 +34,15 @@ def read_picture(path: str | PathLike[str], *, longest: int | None = None) -> Te
         OSError: If the file cannot be opened.
         ValueError: If it holds no picture, a damaged one, one of floating-point numbers, or one of
             more than 89 million pixels.
+
+    Example:
+        >>> from pathlib import Path
+        >>> from tempfile import TemporaryDirectory
+        >>> from backpass.style import pattern, read_picture, write_picture
+        >>> with TemporaryDirectory() as folder:
+        ...     write_picture(Path(folder, "rings.png"), pattern("rings", 64))
+        ...     read_picture(Path(folder, "rings.png"), longest=48).shape
+        torch.Size([1, 3, 48, 48])
     """
     path = Path(path)
     with path.open("rb") as file, warnings.catch_warnings():
@@ -83,8 +92,15 @@ def write_picture(path: str | PathLike[str], picture: Tensor, *, overwrite: bool
         FileExistsError: If the file exists and ``overwrite`` is false.
         OSError: If it cannot be written.
         TypeError: If the picture is not a floating-point tensor.
-        ValueError: If the picture has another shape, or the ending names no format
-            for colours.
+        ValueError: If the picture has another shape, or the ending names no format for colours.
+
+    Example:
+        >>> from pathlib import Path
+        >>> from tempfile import TemporaryDirectory
+        >>> from backpass.style import pattern, write_picture
+        >>> with TemporaryDirectory() as folder:
+        ...     write_picture(Path(folder, "rings.png"), pattern("rings", 64))
+        ...     write_picture(Path(folder, "rings.png"), pattern("glass", 64), overwrite=True)
     """
     path = Path(path)
     _checks.floating("write_picture", picture=picture)

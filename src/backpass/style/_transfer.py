@@ -40,6 +40,14 @@ class Progress:
         steps: How many steps there are at this size.
         losses: The weighted losses, by name, of the canvas from which ``picture`` is cut.
         picture: The picture with the smallest loss at this size so far, ``(1, 3, H, W)``.
+
+    Example:
+        >>> from backpass.style import StyleTransfer, pattern
+        >>> steps = StyleTransfer().steps(
+        ...     pattern("rings", 64), pattern("glass", 64), sizes=[48], steps=3
+        ... )
+        >>> [(now.size, now.step, now.loss < 1) for now in steps]
+        [(48, 1, True), (48, 2, True), (48, 3, True)]
     """
 
     size: int
@@ -165,7 +173,8 @@ class StyleTransfer:
         Raises:
             TypeError: If a picture is not a floating-point tensor, or a number is not one.
             ValueError: If a picture does not have the shape or the values above or is too small,
-                or sizes, steps and weights do not fit each other.
+                or sizes, steps, weights and margin do not fit each other, or the network or the
+                loss is not finite.
         """
         progress = None
         try:
