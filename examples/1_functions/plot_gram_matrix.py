@@ -301,6 +301,6 @@ assert scaled.eq(0.5).all()
 # - :func:`backpass.functions.gram_matrix` in the reference.
 # - :ref:`performance-gram-matrix`: what one product less is worth, measured.
 # - :ref:`sphx_glr_gallery_2_losses_plot_style_loss.py`: what the Gram matrix is used for.
-# - :ref:`sphx_glr_gallery_1_functions_plot_gram_mse.py`: a loss that keeps its Gram matrices for the
-#   backward, and what that does to a second derivative.
+# - :ref:`sphx_glr_gallery_1_functions_plot_gram_mse.py`: a loss that keeps a difference of Gram
+#   matrices for the backward, and what that does to a second derivative.
 # - :ref:`guide-writing-a-function`: the steps from a formula to a Function.

@@ -165,7 +165,7 @@ for loss in (SavesDifference.apply(F, A), returns_difference(F, A)):
 # The picture
 # -----------
 #
-# On the left is the second derivative for one pixel, as :math:`x` changes, and our number at 2. The
+# On the left is the second derivative for one pixel, as :math:`x` changes, and our two numbers at 2. The
 # wrong curve is nowhere the right one. In the grey part even its sign is wrong: there, a small step
 # against the gradient of the penalty makes the penalty larger. At the right end of the grey part
 # the loss has its minimum, and the wrong curve is 0.
@@ -212,7 +212,7 @@ for ax, (name, matrix) in zip(axes[1:], matrices.items(), strict=True):
 
 # %%
 # The left matrix lacks most of the numbers. It couples each pixel only with the same pixel of the
-# channels. How much is missing in all, compared with the size of the right matrix?
+# channels. How much is missing in all, compared with the norm of the right-hand matrix?
 
 exact = matrices["autograd"]
 for name, matrix in matrices.items():
@@ -307,7 +307,7 @@ print(arrived, total)
 # -----------------------------------------------
 #
 # A Gram matrix is symmetric, and mostly its target is one too. Then :math:`D + D^\top` is
-# :math:`2 D`. For any other target it is not.
+# :math:`2 D`. For a target that is not symmetric it is not.
 
 
 class AssumesSymmetry(ReturnsDifference):

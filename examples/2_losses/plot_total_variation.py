@@ -3,7 +3,7 @@ Total variation needs nothing but its input to go backward
 ==========================================================
 
 Total variation measures how much neighbouring pixels differ. Its backward is so cheap to compute
-anew that a Function of its own saves no byte, where plain slicing keeps two whole pictures.
+anew that a Function of its own saves no further byte, where plain slicing keeps two whole pictures.
 
 In short
 --------
@@ -78,8 +78,7 @@ print(grad_x.sum().item())
 # So the transposed operator adds the difference to the pixel behind and takes it from the pixel
 # before: these are the two ``F.pad`` of a line.
 #
-# The library divides by the number of differences of each direction, so that a large picture has the
-# same total variation as a small one. With ``reduction="sum"`` it is the formula above.
+# The library divides by the number of differences of each direction, so that pictures of any size can share one weight. With ``reduction="sum"`` it is the formula above.
 
 print(total_variation(x, reduction="sum").item(), total_variation(x).item())
 
@@ -245,7 +244,7 @@ class Remembered(Function):
 
 # %%
 # The first derivative is right. For the second one, take the square of the total variation, and
-# multiply its gradient by the picture. By the chain rule this is :math:`4 \ell^2`, since doubling the
+# multiply its gradient by the picture, and sum. By the chain rule this is :math:`4 \ell^2`, since doubling the
 # picture makes :math:`\ell` four times as large. The derivative of :math:`4 \ell^2` is :math:`8 \ell`
 # times the gradient: for the pixel with the 3 it is 8 · 14 · 10 = **1120**. The Function that
 # remembers says 840, and no error.

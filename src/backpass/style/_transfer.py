@@ -3,7 +3,6 @@
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from typing import Any, Literal, TypeAlias, TypeVar, get_args
 
 import torch
@@ -23,11 +22,6 @@ T = TypeVar("T")
 Criteria: TypeAlias = dict[str, tuple[str, StyleLoss | ContentLoss]]
 
 SMALLEST = 32  # below that the deepest layers have no pixels left to reflect
-
-_OPTIMIZERS: dict[str, Callable[[list[Tensor]], torch.optim.Optimizer]] = {
-    "adam": partial(torch.optim.Adam, lr=0.03, betas=(0.9, 0.99)),
-    "lbfgs": partial(torch.optim.LBFGS, max_iter=1, line_search_fn="strong_wolfe"),
-}
 
 
 @dataclass(frozen=True)
@@ -217,7 +211,9 @@ class StyleTransfer:
             else:
                 start = _resized("content", picture, size)
             criteria = self._criteria(self._widened(goal), styles, shares, size)
-            descent = self._descend(self._widened(start), criteria, count)
+            # A finer stage only refines what the first one has found.
+            rate = 0.03 * stages[0][0] / size
+            descent = self._descend(self._widened(start), criteria, count, rate)
             for step, (losses, canvas) in enumerate(descent, 1):
                 picture = self._narrowed(canvas).clamp(0, 1)
                 yield Progress(size, step, count, losses, self._coloured(picture, goal))
@@ -254,10 +250,15 @@ class StyleTransfer:
         return losses
 
     def _descend(
-        self, canvas: Tensor, criteria: Criteria, count: int
+        self, canvas: Tensor, criteria: Criteria, count: int, rate: float
     ) -> Iterator[tuple[dict[str, float], Tensor]]:
         """Optimise the canvas in place; yield the best one so far, with its losses."""
-        optimizer = _OPTIMIZERS[self.optimizer]([canvas.requires_grad_()])
+        optimizer: torch.optim.Optimizer
+        canvas.requires_grad_()
+        if self.optimizer == "adam":
+            optimizer = torch.optim.Adam([canvas], lr=rate, betas=(0.9, 0.99))
+        else:
+            optimizer = torch.optim.LBFGS([canvas], max_iter=1, line_search_fn="strong_wolfe")
         lowest = math.inf
         losses: dict[str, float] = {}
         best = canvas.detach().clone()
