@@ -183,7 +183,7 @@ class Browser:
             self.run(AXE)
         found = self.driver.execute_async_script(
             """const [runOnly, rules, done] = arguments;
-            axe.run({runOnly, rules, resultTypes: ["violations"]}).then((r) => done(r.violations.map(
+            axe.run({runOnly, rules, preload: false, resultTypes: ["violations"]}).then((r) => done(r.violations.map(
               (v) => `${v.id} (${v.impact}): ${v.help}: ` + v.nodes.slice(0, 3).map(
                 (n) => n.target.join(" ") + (n.any[0] ? " " + n.any[0].message : "")).join(" | ")
                 + ` [${v.nodes.length}]`)), (error) => done(["axe failed: " + error]))""",

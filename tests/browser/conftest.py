@@ -1,8 +1,9 @@
-"""One browser for all tests; every page is visited once per theme, and the tests read what was seen."""
+"""Every page is visited once per theme, and tests read what was seen; the others share a browser."""
 
 from __future__ import annotations
 
 import os
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 
 import pytest
@@ -94,15 +95,17 @@ def folder(request):
 
 
 @pytest.fixture(scope="session")
-def visits(started, request):
-    """Every page in every theme."""
-    found = {}
+def visits(started, request, tmp_path_factory):
+    """Every page in every theme, with a browser for each."""
     names = [f"{folder}/{page}" for folder in LANGUAGES.values() for page in pages(folder)]
-    for theme in THEMES:
-        started.reset()
-        started.prefer(theme=theme)
-        for page in [*names, ROOT, "404.html"]:
-            found[page, theme] = visit(started, page, theme)
+
+    def tour(theme):
+        with Browser.start(started.site, tmp_path_factory.mktemp(theme)) as browser:
+            browser.prefer(theme=theme)
+            return {(page, theme): visit(browser, page, theme) for page in [*names, ROOT, "404.html"]}
+
+    with ThreadPoolExecutor(len(THEMES)) as pool:
+        found = {key: seen for part in pool.map(tour, THEMES) for key, seen in part.items()}
     request.config.stash[SUMMARY] = found
     return found
 
