@@ -44,7 +44,7 @@ def tests(session: nox.Session) -> None:
     environment = {"OMP_NUM_THREADS": "1", "MPLBACKEND": "Agg"}
     session.run("pytest", *(session.posargs or default), env=environment)
     if not session.posargs:
-        proved = "src/backpass/functions/*,src/backpass/losses/*"
+        proved = ",".join(f"src/backpass/{part}/*" for part in ("functions", "losses", "style"))
         session.run("coverage", "report", f"--include={proved}", "--fail-under=100")
 
 

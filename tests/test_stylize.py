@@ -468,6 +468,19 @@ def test_what_fails_for_every_picture_is_said_once_and_before_the_first(
     assert not out.exists()
 
 
+def test_a_folder_is_not_painted_over_itself(folder, capsys):
+    assert stylize(folder, "pattern:glass", "-o", folder / ".", "--force", *SMALL) == 2
+    refused = "--output: expected another folder than that of the content, got "
+    assert capsys.readouterr().err == f"backpass stylize: {refused}{folder}\n"
+
+
+def test_several_processes_do_not_paint_one_picture_twice(content, out, monkeypatch, capsys):
+    monkeypatch.setenv("WORLD_SIZE", "2")
+    assert stylize(content, "pattern:glass", "-o", out, *SMALL) == 2
+    refused = f"backpass stylize: expected a folder for several processes, got {content}\n"
+    assert capsys.readouterr().err == refused
+
+
 def test_a_folder_that_cannot_be_made_is_said_in_one_line(folder, content, out, capsys):
     assert stylize(folder, "pattern:glass", "-o", content, *SMALL) == 2
     assert capsys.readouterr().err == f"backpass stylize: {content}: File exists\n"

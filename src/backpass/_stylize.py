@@ -28,7 +28,7 @@ STYLE is a file, or pattern:glass, pattern:rings or pattern:swirl, which are dra
 
 Where CONTENT is a folder, OUT is one too. Pictures that are already in it are left, so a run
 that was stopped goes on where it was. Several processes or machines share the work under
-  python -m torch.distributed.run --nproc-per-node 2 -m backpass stylize ...
+  python -m torch.distributed.run --standalone --nproc-per-node 2 -m backpass stylize ...
 
 exit status: 0 done; 1 some pictures of a folder could not be painted; 2 nothing could be done,
 for the reason that is given; 130 interrupted: of a single picture the best so far is written.
@@ -150,6 +150,8 @@ def _file(arguments: argparse.Namespace) -> int:
     from backpass.style import write_picture  # noqa: PLC0415
 
     start = time.perf_counter()
+    if _processes() > 1:
+        raise ValueError(f"expected a folder for several processes, got {arguments.content}")
     _demand_writable(arguments.output, force=arguments.force)
     paint = partial(_paint, arguments, _network(arguments), _styles(arguments), arguments.content)
     picture, status = _sheet(paint) if arguments.preview else paint()
@@ -170,10 +172,14 @@ def _folder(arguments: argparse.Namespace) -> int:
     pictures = sorted(p for p in arguments.content.iterdir() if p.suffix.lower() in ENDINGS)
     if not pictures:
         raise ValueError(f"expected pictures in {arguments.content}, got none")
+    if arguments.output.resolve() == arguments.content.resolve():
+        raise ValueError(
+            f"--output: expected another folder than that of the content, got {arguments.output}"
+        )
     network, styles = _network(arguments), _styles(arguments)
     arguments.output.mkdir(parents=True, exist_ok=True)
     _demand_writable(arguments.output / pictures[0].name, force=True)
-    rank, processes = (int(os.environ.get(name, n)) for name, n in (("RANK", 0), ("WORLD_SIZE", 1)))
+    rank, processes = int(os.environ.get("RANK", "0")), _processes()
     if processes > 1:
         # The processes meet only at the end, and one may have a day more to do than another.
         distributed.init_process_group("gloo", timeout=timedelta(days=7))
@@ -204,6 +210,11 @@ def _folder(arguments: argparse.Namespace) -> int:
         distributed.destroy_process_group()
         failed = [name for names in everywhere for name in names]
     return 1 if failed else 0
+
+
+def _processes() -> int:
+    """Return how many processes torchrun has started."""
+    return int(os.environ.get("WORLD_SIZE", "1"))
 
 
 def _paint(
@@ -278,7 +289,7 @@ def _styles(arguments: argparse.Namespace) -> list["Tensor"]:
     for name in arguments.styles:
         prefix, colon, drawn = name.partition("pattern:")
         if colon and not prefix:
-            styles.append(pattern(drawn, max(256, arguments.size)))
+            styles.append(pattern(drawn, min(max(256, arguments.size), 1024)))
         else:
             styles.append(read_picture(name, longest=2 * arguments.size))
     return styles

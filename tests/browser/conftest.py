@@ -7,8 +7,9 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 
 import pytest
-from browser import CHROMEDRIVER, CHROMIUM, DESKTOP, PHONE, THEMES, Browser, serving
 from built_site import HTML, LANGUAGES, pages
+
+from browser import CHROMEDRIVER, CHROMIUM, DESKTOP, PHONE, THEMES, Browser, serving
 
 REQUIRED = "BACKPASS_BROWSER"
 ROOT = ""

@@ -1,8 +1,9 @@
 """What holds for every page: it is accessible, quiet, self-contained, fits a phone and has a twin."""
 
 import pytest
-from browser import THEMES, brightness
 from built_site import LANGUAGES, pages
+
+from browser import THEMES, brightness
 
 
 def bad(visits, theme, what):

@@ -1,8 +1,9 @@
 """The whole site can be used without a mouse."""
 
 import pytest
-from browser import DESKTOP, PHONE
 from selenium.webdriver.common.keys import Keys
+
+from browser import DESKTOP, PHONE
 
 EXAMPLE = "gallery/1_functions/plot_relu.html"
 FOCUS = """

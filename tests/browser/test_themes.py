@@ -1,6 +1,7 @@
 """Light and dark: the reader's system decides, until the reader does."""
 
 import pytest
+
 from browser import brightness
 
 PAGE = "gallery/1_functions/plot_relu.html"

@@ -211,6 +211,13 @@ def test_the_loss_is_the_sum_and_a_progress_cannot_be_changed():
         now.step = 3
 
 
+def test_a_finer_stage_takes_smaller_steps():
+    seen, _ = trace(transfer(content_weight=0.0), STYLE, STYLE.flip(1), sizes=[48, 96], steps=2)
+    moved = [(b.picture - a.picture).abs().max() for a, b in (seen[:2], seen[2:])]
+    # The first step of Adam moves each pixel by its rate.
+    torch.testing.assert_close(moved, [torch.tensor(0.03), torch.tensor(0.015)], rtol=1e-3, atol=0)
+
+
 @pytest.mark.parametrize(
     ("content", "shape"),
     [((36, 48), (72, 96)), ((48, 36), (96, 72)), ((200, 300), (64, 96)), ((1, 1), (96, 96))],

@@ -1,9 +1,9 @@
 """Style transfer: descend from a picture towards the statistics of other pictures."""
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, TypeAlias, TypeVar, get_args
+from typing import Literal, TypeAlias, get_args
 
 import torch
 from torch import Tensor, nn
@@ -12,16 +12,14 @@ from torch.nn import functional as F
 from backpass import _checks
 from backpass.losses import ContentLoss, StyleLoss, total_variation_loss
 from backpass.losses._style import normalised_gram
+from backpass.style import _arguments
+from backpass.style._arguments import SMALLEST, Layers
 from backpass.style._features import features
 from backpass.style._networks import efficientnet_lite0
 
-Layers: TypeAlias = Sequence[str] | Mapping[str, float]
 Colour: TypeAlias = Literal["style", "keep"]
 Optimizer: TypeAlias = Literal["adam", "lbfgs"]
-T = TypeVar("T")
 Criteria: TypeAlias = dict[str, tuple[str, StyleLoss | ContentLoss]]
-
-SMALLEST = 32  # below that the deepest layers have no pixels left to reflect
 
 
 @dataclass(frozen=True)
@@ -128,15 +126,15 @@ class StyleTransfer:
             got = type(network).__name__  # type: ignore[unreachable]
             raise TypeError(f"StyleTransfer: expected network to be a torch.nn.Module, got {got}")
         self.network = network
-        self.content_layers = _layers(network, "content_layers", content_layers)
-        self.style_layers = _layers(network, "style_layers", style_layers)
-        self.content_weight = _number("content_weight", content_weight)
-        self.variation_weight = _number("variation_weight", variation_weight)
-        self.style_scale = _number("style_scale", style_scale, positive=True)
+        self.content_layers = _arguments.layers(network, "content_layers", content_layers)
+        self.style_layers = _arguments.layers(network, "style_layers", style_layers)
+        self.content_weight = _arguments.number("content_weight", content_weight)
+        self.variation_weight = _arguments.number("variation_weight", variation_weight)
+        self.style_scale = _arguments.number("style_scale", style_scale, positive=True)
         self.style_shift = _checks.number("StyleTransfer", "style_shift", style_shift)
-        self.colour = _choice("colour", colour, get_args(Colour))
-        self.optimizer = _choice("optimizer", optimizer, get_args(Optimizer))
-        self.margin = _whole("margin", margin, 0)
+        self.colour = _arguments.choice("colour", colour, get_args(Colour))
+        self.optimizer = _arguments.choice("optimizer", optimizer, get_args(Optimizer))
+        self.margin = _arguments.whole("margin", margin, 0)
 
     def run(  # noqa: PLR0913
         self,
@@ -194,14 +192,14 @@ class StyleTransfer:
         seed: int = 0,
     ) -> Iterator[Progress]:
         """Do what :meth:`run` does, step by step: each is taken when it is asked for."""
-        styles = [style] if isinstance(style, Tensor) else _several("style", style)
-        shares = _shares(style_weights, len(styles))
-        stages = _stages(sizes, steps)
-        seed = _whole("seed", seed, 0)
+        styles = [style] if isinstance(style, Tensor) else _arguments.several("style", style)
+        shares = _arguments.shares(style_weights, len(styles))
+        stages = _arguments.stages(sizes, steps)
+        seed = _arguments.whole("seed", seed, 0)
         # The network says where to compute, and in which precision.
-        place = next(self.network.parameters(), _picture("content", content))
-        content = _picture("content", content).to(place)
-        styles = [_picture("style", each).to(place) for each in styles]
+        place = next(self.network.parameters(), _arguments.picture("content", content))
+        content = _arguments.picture("content", content).to(place)
+        styles = [_arguments.picture("style", each).to(place) for each in styles]
         picture = None
         for size, count in stages:
             goal = _resized("content", content, size)
@@ -253,12 +251,7 @@ class StyleTransfer:
         self, canvas: Tensor, criteria: Criteria, count: int, rate: float
     ) -> Iterator[tuple[dict[str, float], Tensor]]:
         """Optimise the canvas in place; yield the best one so far, with its losses."""
-        optimizer: torch.optim.Optimizer
-        canvas.requires_grad_()
-        if self.optimizer == "adam":
-            optimizer = torch.optim.Adam([canvas], lr=rate, betas=(0.9, 0.99))
-        else:
-            optimizer = torch.optim.LBFGS([canvas], max_iter=1, line_search_fn="strong_wolfe")
+        optimizer = _optimizer(self.optimizer, canvas.requires_grad_(), rate)
         lowest = math.inf
         losses: dict[str, float] = {}
         best = canvas.detach().clone()
@@ -321,18 +314,10 @@ def ladder(size: int) -> list[int]:
     return sizes
 
 
-def _picture(name: str, picture: Tensor) -> Tensor:
-    tensors: dict[str, Any] = {name: picture}
-    _checks.floating("StyleTransfer", **tensors)
-    holds = picture.dim() == 4 and picture.shape[:2] == (1, 3) and picture.numel() > 0
-    _checks.shape("StyleTransfer", name, picture, "(1, 3, H, W)", holds=holds)
-    low, high = picture.min().item(), picture.max().item()
-    if not 0 <= low <= high <= 1:
-        raise ValueError(
-            f"StyleTransfer: expected {name} with values in [0, 1], got {low:.3g} to {high:.3g}; "
-            "divide bytes by 255"
-        )
-    return picture.detach()
+def _optimizer(name: str, canvas: Tensor, rate: float) -> torch.optim.Optimizer:
+    if name == "adam":
+        return torch.optim.Adam([canvas], lr=rate, betas=(0.9, 0.99))
+    return torch.optim.LBFGS([canvas], max_iter=1, line_search_fn="strong_wolfe")
 
 
 def _resized(name: str, picture: Tensor, size: int) -> Tensor:
@@ -361,75 +346,3 @@ def _mean_square(target: Tensor) -> float:
             "network's parameters"
         )
     return max(square, 1e-12)
-
-
-def _layers(network: nn.Module, argument: str, layers: Layers | None) -> dict[str, float]:
-    """Return the weight of each layer: those given, or those that the network names."""
-    layers = getattr(network, argument, ()) if layers is None else layers
-    if isinstance(layers, str) or not layers:
-        raise ValueError(
-            f"StyleTransfer: expected {argument} to name layers, got {layers!r}; "
-            "pass a list of names from network.named_modules()"
-        )
-    weights = (
-        layers if isinstance(layers, Mapping) else dict.fromkeys(_several(argument, layers), 1.0)
-    )
-    for layer, weight in weights.items():
-        _number(f"weight of {layer!r}", weight, positive=True)
-    return dict(weights)
-
-
-def _shares(weights: Sequence[float] | None, count: int) -> list[float]:
-    """Return shares that sum to one, equal ones by default."""
-    weights = [1.0] * count if weights is None else _several("style_weights", weights)
-    if len(weights) != count or count == 0:
-        raise ValueError(
-            f"StyleTransfer: expected one style weight for each of one or more styles, got "
-            f"{len(weights)} for {count}"
-        )
-    values = [_number("style weight", weight, positive=True) for weight in weights]
-    return [value / sum(values) for value in values]
-
-
-def _stages(sizes: Sequence[int], steps: int | Sequence[int]) -> list[tuple[int, int]]:
-    """Return the size and the number of steps of each stage."""
-    sizes = [_whole("size", size, SMALLEST) for size in _several("sizes", sizes)]
-    counts = [steps] * len(sizes) if isinstance(steps, int) else _several("steps", steps)
-    if len(counts) != len(sizes) or not sizes:
-        raise ValueError(
-            f"StyleTransfer: expected a number of steps for each of one or more sizes, got "
-            f"{len(counts)} for {len(sizes)}"
-        )
-    return [(size, _whole("steps", count, 1)) for size, count in zip(sizes, counts, strict=True)]
-
-
-def _several(argument: str, values: Iterable[T]) -> list[T]:
-    if not isinstance(values, Iterable):
-        got = type(values).__name__  # type: ignore[unreachable]
-        raise TypeError(f"StyleTransfer: expected {argument} to be a list, got {got}")
-    return list(values)
-
-
-def _number(argument: str, value: float, *, positive: bool = False) -> float:
-    number = _checks.number("StyleTransfer", argument, value)
-    if number < 0 or (positive and number == 0):
-        rule = "positive" if positive else "non-negative"
-        raise ValueError(f"StyleTransfer: expected a {rule} {argument}, got {value}")
-    return number
-
-
-def _whole(argument: str, value: object, least: int) -> int:
-    if isinstance(value, bool) or not isinstance(value, int):
-        got = type(value).__name__
-        raise TypeError(f"StyleTransfer: expected {argument} to be a whole number, got {got}")
-    if not least <= value < 2**63:
-        rule = f"of at least {least}" if value < least else "below 2**63"
-        raise ValueError(f"StyleTransfer: expected {argument} {rule}, got {value}")
-    return value
-
-
-def _choice(argument: str, value: str, choices: tuple[str, ...]) -> str:
-    if value not in choices:
-        listed = " or ".join(map(repr, choices))
-        raise ValueError(f"StyleTransfer: expected {argument} {listed}, got {value!r}")
-    return value
