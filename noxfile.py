@@ -108,6 +108,22 @@ def linkcheck(session: nox.Session) -> None:
 
 
 @nox.session(default=False)
+def reproduce(session: nox.Session) -> None:
+    """Build the commit in two folders, and show that not a byte of the sites differs."""
+    install(session, "docs")
+    epoch = session.run("git", "log", "-1", "--format=%ct", external=True, silent=True)
+    sites = []
+    for name in ("first", "another-place"):
+        clone = Path(session.create_tmp(), name)
+        shutil.rmtree(clone, ignore_errors=True)
+        session.run("git", "clone", "--quiet", ".", str(clone), external=True)
+        environment = {"SOURCE_DATE_EPOCH": str(epoch).strip()}
+        session.run("python", str(clone / "docs/build.py"), env=environment)
+        sites.append(str(clone / "docs/_build/html"))
+    session.run("diff", "--recursive", "--brief", *sites, external=True)
+
+
+@nox.session(default=False)
 def live(session: nox.Session) -> None:
     """Serve both languages, build anew at every change, and reload the page; ``-- 8001`` is a port."""
     install(session, "live")

@@ -76,9 +76,9 @@ criterion = relative(layer)
 print(f"{criterion(0 * layer).item():.4f} {criterion(2 * layer).item():.4f}")
 
 # %%
-# With equal shares, the style terms of all layers together are 1 for a picture without features.
-# The run begins below that, because any two pictures have something in common. Its hundred steps
-# divide the sum by **more than 10**.
+# The style terms of the layers share this unit, so their sum is a relative loss too. The run begins
+# below 1, because any two pictures have something in common. Its hundred steps divide the sum by
+# **more than 10**.
 
 
 def style_sum(progress):
@@ -120,7 +120,7 @@ show({f"step = {step}": records[step - 1].picture for step in (1, 5, 20, 100)})
 # %%
 # Each line of the next figure is one term of the loss. The style layers are drawn from the first
 # one, which is dark, to the last one, which is bright. All of them fall together, because each is
-# measured in its own unit.
+# measured by its own target.
 #
 # The content term is higher at the end than at the start. The run begins at the content, so it can
 # only move away from it. The weight says how far.

@@ -69,9 +69,9 @@ print(seen)
 #     \ell = \frac{1}{L} \sum_{l=1}^{L} \frac{\lVert G_l - A_l \rVert^2}{\lVert A_l \rVert^2}
 #     + v \, \mathrm{TV}
 #
-# :math:`G_l` is the Gram matrix of the picture in a layer and :math:`A_l` that of the texture. Each
-# term is relative: it is 1 for a picture without features. The features are lowered by 1 before, so
-# that flat regions count too. A little total variation keeps the pixels calm where no layer says
+# :math:`G_l` is the Gram matrix of the picture in a layer and :math:`A_l` that of the texture. The
+# features are lowered by 1 before, so that flat regions count too. Each term is relative: it is 1
+# where these features are 0. A little total variation keeps the pixels calm where no layer says
 # anything.
 #
 # Nothing in the loop is hidden: the criteria of the layers, Adam on the pixels, and a clamp.
@@ -168,8 +168,8 @@ ax.set_yticks(range(4), rows)
 ax.set_title("criteria[name](outputs[name])")
 
 # %%
-# Every loss that was matched is below 0.1. With the stem alone, the loss of ``block5`` is about 1: no
-# better than a picture without features. The right colours say nothing about shapes.
+# Every loss that was matched is below 0.1. With the stem alone, the loss of ``block5`` is about 1:
+# no better than no features at all. The right colours say nothing about shapes.
 
 matched = torch.ones(4, 4).tril().bool()
 print((losses[matched] < 0.1).all().item(), losses[0, 3].item() > 0.5)

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from importlib.resources import files
-from pathlib import Path
+from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from built_site import HTML
@@ -19,6 +19,9 @@ from selenium import webdriver
 from selenium.webdriver.chrome.service import Service
 from selenium.webdriver.common.action_chains import ActionChains
 from selenium.webdriver.support.wait import WebDriverWait
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 PHONE, DESKTOP = (390, 844), (1400, 900)
 THEMES = ("light", "dark")

@@ -103,7 +103,9 @@ def visits(started, request, tmp_path_factory):
     def tour(theme):
         with Browser.start(started.site, tmp_path_factory.mktemp(theme)) as browser:
             browser.prefer(theme=theme)
-            return {(page, theme): visit(browser, page, theme) for page in [*names, ROOT, "404.html"]}
+            return {
+                (page, theme): visit(browser, page, theme) for page in [*names, ROOT, "404.html"]
+            }
 
     with ThreadPoolExecutor(len(THEMES)) as pool:
         found = {key: seen for part in pool.map(tour, THEMES) for key, seen in part.items()}

@@ -71,7 +71,9 @@ def test_downloads_arrive_as_the_site_has_them(browser, folder, tmp_path):
         assert arrived.read_bytes() == (HTML / name).read_bytes()
 
 
-def test_the_code_of_a_downloaded_script_and_notebook_is_that_of_the_page(browser, folder, tmp_path):
+def test_the_code_of_a_downloaded_script_and_notebook_is_that_of_the_page(
+    browser, folder, tmp_path
+):
     browser.open(f"{folder}/{EXAMPLE}")
     shown = ast.dump(ast.parse(browser.run(
         "return [...document.querySelectorAll('article .highlight-Python pre')]"

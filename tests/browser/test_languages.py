@@ -33,7 +33,9 @@ def test_without_javascript_the_root_links_to_both_languages(browser):
         browser.wait(lambda folder=folder: browser.page == f"{folder}/index.html")
 
 
-@pytest.mark.parametrize("page", ["index.html", "gallery/1_functions/plot_relu.html", "search.html"])
+@pytest.mark.parametrize(
+    "page", ["index.html", "gallery/1_functions/plot_relu.html", "search.html"]
+)
 def test_a_click_on_the_switch_lands_on_the_twin_and_a_second_one_back(browser, page):
     browser.open(f"en/{page}")
     for folder, name in (("zh-cn", "简体中文"), ("en", "English")):
