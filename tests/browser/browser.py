@@ -18,6 +18,7 @@ from built_site import HTML
 from selenium import webdriver
 from selenium.webdriver.chrome.service import Service
 from selenium.webdriver.common.action_chains import ActionChains
+from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.support.wait import WebDriverWait
 
 if TYPE_CHECKING:
@@ -148,6 +149,10 @@ class Browser:
     def press(self, *keys):
         for key in keys:
             ActionChains(self.driver, duration=0).send_keys(key).perform()
+
+    def press_with_shift(self, key):
+        chain = ActionChains(self.driver, duration=0)
+        chain.key_down(Keys.SHIFT).send_keys(key).key_up(Keys.SHIFT).perform()
 
     def prefer(self, theme=None, languages=None):
         """Set what the reader prefers: a theme, languages."""

@@ -65,6 +65,9 @@ def test_escape_closes_a_menu_and_the_focus_returns(browser, folder, menu):
     tab_to(browser, button(menu))
     browser.press(Keys.SPACE)
     assert browser.run(FOCUS)["inside"].endswith("-drawer")
+    browser.press_with_shift(Keys.TAB)  # out of the page, or around to the end of the menu
+    stop = browser.run(FOCUS)
+    assert stop["tag"] == "BODY" or stop["inside"].endswith("-drawer"), "the focus leaves the menu"
     browser.press(Keys.ESCAPE)
     assert browser.run("return document.activeElement.matches(arguments[0])", button(menu))
     assert not browser.run(f"return document.getElementById('{menu}').checked")

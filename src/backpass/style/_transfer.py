@@ -301,7 +301,7 @@ class StyleTransfer:
 
 
 def ladder(size: int) -> list[int]:
-    """Return the sizes from coarse to fine that lead to ``size``: from 128 on, doubling.
+    """Return the sizes from coarse to fine: 128, doubled while below ``size``; ``size`` is the last.
 
     Example:
         >>> from backpass.style import ladder
