@@ -20,7 +20,7 @@ languages = tomllib.loads((HERE / "languages.toml").read_text("utf-8"))
 extensions = [
     "sphinx.ext.autodoc", "sphinx.ext.intersphinx", "sphinx.ext.napoleon", "myst_parser",
     "sphinx_copybutton", "sphinx_gallery.gen_gallery",
-    "archives", "benchmarks", "bilingual", "descriptions", "downloads", "execution", "gallery_pages", "glossary_page", "inventories", "mathml", "repository_links", "theme_labels", "translation_status", "zh_search",
+    "archives", "benchmarks", "bilingual", "descriptions", "downloads", "execution", "gallery_pages", "glossary_page", "inventories", "light_pages", "mathml", "repository_links", "theme_labels", "translation_status", "zh_search",
 ]  # fmt: skip
 exclude_patterns = ["_build", "_root", "recorded", "gallery/**/*.ipynb", "gallery/**/*.py"]
 templates_path = ["_templates"]
@@ -55,7 +55,7 @@ myst_enable_extensions = ["attrs_inline", "colon_fence", "deflist", "dollarmath"
 autodoc_member_order = "bysource"
 autodoc_typehints = "signature"
 napoleon_custom_sections = ["Shape", "Dtype", "Gradient", "Saved", "Transforms"]
-napoleon_use_rtype = False
+napoleon_use_rtype = napoleon_attr_annotations = False
 copybutton_prompt_text = r">>> |\.\.\. |\$ "
 copybutton_prompt_is_regexp = True
 intersphinx_mapping = {}  # filled by the extension "inventories", without any network
