@@ -57,7 +57,12 @@ def site(session: nox.Session) -> None:
 
 @nox.session(default=False)
 def browser(session: nox.Session) -> None:
-    """Prove the built site in Chromium, which must be installed; without it, all is skipped."""
+    """Prove the built site in Chromium, where that is installed: Debian's, or what CHROMIUM names."""
+    needed = [os.environ.get(name.upper(), name) for name in ("chromium", "chromedriver")]
+    if not all(map(shutil.which, needed)):
+        lacking = f"{' and '.join(needed)} not found; on Debian, install chromium and chromium-driver"
+        required = os.environ.get("BACKPASS_BROWSER") == "required"
+        (session.error if required else session.skip)(lacking)
     install(session, "browser", package=False)
     axe = nox.project.dependency_groups(PYPROJECT, "axe")
     session.install("-c", "constraints.txt", "--no-deps", *axe)  # for its JavaScript alone

@@ -93,7 +93,7 @@ def compare(rounds: int, size: int, content: str, style: str) -> Iterator[Row]:
     loops = ["tutorial", "ours"] if (content, style) == PAIRS[0] else ["ours"]
     runs = [[fresh(content, style, size, loop) for loop in loops] for _ in range(rounds)]
     *theirs, ours = ([run["ms"] for run in each] for each in zip(*runs, strict=True))
-    label = f"{content} × {style}, {size} × {size}"
+    label = f"`{content}` × `{style}`, {size} × {size}"
     yield row(label, "tutorial’s loop", theirs[0] if theirs else None, ours) | {
         "columns": {
             "Peak memory, MB": [run["peak"] for run in runs[-1]],

@@ -26,9 +26,9 @@ if TYPE_CHECKING:
 
 PHONE, DESKTOP = (390, 844), (1400, 900)
 THEMES = ("light", "dark")
-# The packages of Debian; CHROMIUM and CHROMEDRIVER name others.
-CHROMIUM = os.environ.get("CHROMIUM") or shutil.which("chromium")
-CHROMEDRIVER = os.environ.get("CHROMEDRIVER") or shutil.which("chromedriver")
+# As Debian names them; the environment may name others. Paths, lest selenium download its own.
+CHROMIUM = shutil.which(os.environ.get("CHROMIUM", "chromium"))
+CHROMEDRIVER = shutil.which(os.environ.get("CHROMEDRIVER", "chromedriver"))
 AXE = files("axe_playwright_python").joinpath("axe.min.js").read_text("utf-8")
 RULES = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]
 
@@ -88,6 +88,8 @@ class Browser:
     @contextmanager
     def start(cls, site: str, private: Path):
         """Start Chromium, which keeps all it writes under ``private``."""
+        assert CHROMIUM, "no chromium; on Debian: apt-get install chromium"
+        assert CHROMEDRIVER, "no chromedriver; on Debian: apt-get install chromium-driver"
         options = webdriver.ChromeOptions()
         options.binary_location = CHROMIUM
         options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})

@@ -2,30 +2,15 @@
 
 from __future__ import annotations
 
-import os
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 
 import pytest
 from built_site import HTML, LANGUAGES, pages
 
-from browser import CHROMEDRIVER, CHROMIUM, DESKTOP, PHONE, THEMES, Browser, serving
+from browser import DESKTOP, PHONE, THEMES, Browser, serving
 
-REQUIRED = "BACKPASS_BROWSER"
 ROOT = ""
-
-
-def pytest_collection_modifyitems(items):
-    if CHROMIUM and CHROMEDRIVER:
-        return
-    lacking = (
-        "no chromium or no chromedriver; on Debian: apt-get install chromium chromium-driver, "
-        "elsewhere name them in CHROMIUM and CHROMEDRIVER"
-    )
-    if os.environ.get(REQUIRED) == "required":
-        pytest.exit(f"{lacking} ({REQUIRED}=required)", returncode=1)
-    for item in items:
-        item.add_marker(pytest.mark.skip(reason=lacking))
 
 
 @dataclass

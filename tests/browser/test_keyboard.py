@@ -101,7 +101,7 @@ def picture(browser, stop):
         ("en/index.html", PHONE),
         ("zh-cn/search.html?q=gradcheck", PHONE),
         (f"en/{EXAMPLE}", DESKTOP),
-        ("zh-cn/reference/losses.html", DESKTOP),
+        ("zh-cn/guide/mental_model.html", DESKTOP),
         ("404.html", PHONE),
     ],
 )

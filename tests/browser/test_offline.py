@@ -18,7 +18,8 @@ def test_the_root_the_switch_and_the_pages_work_from_a_folder(offline):
     offline.wait(lambda: offline.page == "zh-cn/index.html")
     offline.open("zh-cn/gallery/1_functions/plot_relu.html")
     for image in offline.all("article img"):
-        assert image.get_property("naturalWidth") > 0, image.get_attribute("src")
+        offline.run("arguments[0].scrollIntoView()", image)
+        offline.wait(lambda image=image: image.get_property("naturalWidth") > 0)
     assert not offline.console()
     assert not [a for a in offline.requests() if a.startswith("http")]
 

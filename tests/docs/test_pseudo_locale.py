@@ -29,7 +29,7 @@ UNTRANSLATED = {
     "the second half of an index entry that Sphinx has cut in two": ".indextable ul ul",
     "the names of the languages": ".languages",
 }
-NAMES = r"backpass(\.\w+)*|PyTorch|Python|Sphinx|Furo|@pradyunsg|\d ms\b"
+NAMES = r"backpass(\.\w+)*|PyTorch|Python|Sphinx|Furo|@pradyunsg|\d\sms\b"
 BLOCKS = [
     "p",
     "li",
