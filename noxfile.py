@@ -59,10 +59,9 @@ def site(session: nox.Session) -> None:
 def browser(session: nox.Session) -> None:
     """Prove the built site in Chromium, where that is installed: Debian's, or what CHROMIUM names."""
     needed = [os.environ.get(name.upper(), name) for name in ("chromium", "chromedriver")]
-    if not all(map(shutil.which, needed)):
-        lacking = f"{' and '.join(needed)} not found; on Debian, install chromium and chromium-driver"
-        required = os.environ.get("BACKPASS_BROWSER") == "required"
-        (session.error if required else session.skip)(lacking)
+    if lacking := [name for name in needed if not shutil.which(name)]:
+        stop = session.error if os.environ.get("BACKPASS_BROWSER") == "required" else session.skip
+        stop(f"no {' and no '.join(lacking)}; on Debian, install chromium and chromium-driver")
     install(session, "browser", package=False)
     axe = nox.project.dependency_groups(PYPROJECT, "axe")
     session.install("-c", "constraints.txt", "--no-deps", *axe)  # for its JavaScript alone

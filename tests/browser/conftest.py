@@ -114,6 +114,6 @@ def pytest_terminal_summary(terminalreporter, config):
         f"{phones} pages at {PHONE[0]} px x width: {sum(bool(v.sideways) for v in seen)} scroll sideways",
         f"{count} pages x {len(THEMES)} themes x console: {sum(len(v.console) for v in seen)} messages",
         f"{count} pages x {len(THEMES)} themes x requests: {sum(len(v.elsewhere) for v in seen)} to another host",
-        f"{count} pages x language switch: {sum(len(v.switch) for (_, t), v in found.items() if t == 'light')} links followed",
+        f"{count} pages x language switch: {sum(len(v.switch) for (_, t), v in found.items() if t == 'light')} links checked",
     ):
         terminalreporter.write_line(line)
